@@ -21,6 +21,8 @@
 namespace tally::app {
 namespace {
 
+// Throws Error(internal). The evidence adds up over ranks like the counters: a sample that is
+// missing or counted twice changes the count, one in the place of another the sum or the mix.
 void check_coverage(const metrics::IndexEvidence& seen, const plan::CoverageEvidence& expected,
                     std::string_view what) {
   const plan::CoverageEvidence evidence{seen.count, seen.index_sum, seen.index_mix};
@@ -33,6 +35,7 @@ void check_coverage(const metrics::IndexEvidence& seen, const plan::CoverageEvid
               "This is a defect of tally: please report it.");
 }
 
+// Where samples make units, both must be complete: every sample and every unit exactly once.
 void check_coverage(const EvaluationSession& session, const metrics::Results& found) {
   check_coverage(found.samples(), plan::expected_evidence({0, session.plan.grid->num_samples()}),
                  "samples");
@@ -40,7 +43,9 @@ void check_coverage(const EvaluationSession& session, const metrics::Results& fo
   check_coverage(found.units, plan::expected_evidence({0, session.scoring.num_units}), "units");
 }
 
-// Collective. Of all ranks, on rank 0: ranks have their samples in the order of the indices.
+// Collective. Adds up what the ranks found, complete on rank 0. A rank sends its count and its
+// first indices as numbers in a text. Rank order is the order of the indices, so that nothing is
+// sorted.
 evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
                                    const evaluate::NotFinite& local) {
   std::string text = format("{}", local.count);
@@ -63,10 +68,12 @@ GlobalResult merge_results(const comm::Communicator& comm, const EvaluationSessi
                            LocalUnits& local) {
   GlobalResult global;
   global.not_finite = all_not_finite(comm, local.loop.stats.not_finite);
+  // Only rank 0 has the sum; agreement makes its failure that of all ranks.
   comm::agree_on(comm, [&] {
     const bool failed = global.not_finite.count > 0 && session.config.scoring.on_nan == "fail";
     if (failed) throw evaluate::numeric_error(global.not_finite);
   });
+  // Adding up leaves sums that are not in canonical form, which a digest needs.
   reduce(comm, session, local.state);
   local.state.canonicalise();
   comm::agree_on(comm, [&] {
@@ -78,6 +85,7 @@ GlobalResult merge_results(const comm::Communicator& comm, const EvaluationSessi
 
 namespace {
 
+// Metrics that are not wanted have no parts and leave the digest as it is.
 template <class Part>
 void add_to_digest(const std::vector<Part>& parts, digest::Sha256& digest) {
   if (parts.empty()) return;
@@ -85,16 +93,18 @@ void add_to_digest(const std::vector<Part>& parts, digest::Sha256& digest) {
       parts, [&](std::span<const std::byte> bytes) { digest.update(bytes); });
 }
 
-// Which metrics that need an order are wanted.
+// Says which metrics that need an order are wanted.
 struct Ordered {
   bool curves = false;
   bool spearman = false;
 };
 
-// Collective. The metrics of one dataset of subgroups, on rank 0.
+// Collective. Adds the metrics of one dataset of subgroups on rank 0, and their counts to the
+// digest.
 void add_group(const comm::Communicator& comm, const EvaluationSession& session,
                const LocalUnits& local, const Subgroups& groups, const Ordered& ordered,
                GlobalResult& global, digest::Sha256& digest) {
+  // Every rank takes part for every value, in the same order, even if none of its samples has it.
   const auto codes = group_codes(session, local, groups);
   const auto states = count_subgroups(comm, session, local, groups, codes);
   for (const exact::State& state : states) digest.update(state.bytes());
@@ -116,6 +126,7 @@ void add_group(const comm::Communicator& comm, const EvaluationSession& session,
   if (comm.is_root()) global.groups.push_back(std::move(made));
 }
 
+// finalize() gives proportions Wilson's intervals in any case; --intervals off removes them.
 void remove_intervals(metrics::Results& results) {
   for (auto& metric : results.metrics) metric.interval.reset();
   for (auto& values : results.per_class) {
@@ -134,6 +145,8 @@ void remove_intervals(GlobalResult& global) {
 
 void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
                                LocalUnits& local, GlobalResult& global) {
+  // The order of what is added to the digest is part of what digests.state means: any other order
+  // would change the digests of all results.
   digest::Sha256 digest;
   digest.update(local.state.bytes());
   const auto curves = count_all_curves(comm, session, local);
@@ -147,11 +160,13 @@ void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationS
   }
   add_best_answers(comm, session, local, global.results, digest);
   add_average_precisions(comm, session, local, global.results, digest);
+  // Curves and sums are the same on all ranks, so that all make the same collective calls below.
   const Ordered ordered{!curves.empty(), !spearman_sums.empty()};
   for (const Subgroups& groups : session.scoring.subgroups) {
     add_group(comm, session, local, groups, ordered, global, digest);
   }
   global.state_digest = digest.hex();
+  // Intervals are made of what the digest covers already, and have no part in it.
   if (session.config.results.intervals == "bootstrap") {
     add_bootstrap(comm, session, local, global.results);
     add_curve_intervals(comm, session, local, curves, global.results);

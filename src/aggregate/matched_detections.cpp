@@ -23,7 +23,7 @@ using predictions::PredictionLog;
 using predictions::RecordBatch;
 using tasks::Detection;
 
-// Whose objects and detections are held at a time.
+// Objects and detections of so many images are held at a time.
 constexpr std::int64_t kImagesAtATime = 64;
 
 constexpr const char* kResultsFile = "detections.json";
@@ -44,7 +44,9 @@ std::vector<tasks::ImageObject> objects_of(const data::Objects& objects, std::in
   return of_image;
 }
 
-// The detections of some images that follow one another, as the loop kept them.
+// Holds the detections of some images that follow one another, as the loop retained them. The log
+// finds elements of a ragged column by their number, so that `first_element` is the number of
+// detections of all earlier images of this rank.
 class RetainedWindow {
  public:
   RetainedWindow(const PredictionLog& log, std::int64_t first, std::int64_t count,
@@ -65,7 +67,7 @@ class RetainedWindow {
 
   std::int64_t num_elements() const { return num_elements_; }
 
-  // Of the next image.
+  // Returns the detections of the next image, placed in the annotated image.
   std::vector<Detection> next(const tasks::Placement& placement) {
     std::vector<Detection> found;
     for (const std::size_t end = next_ + to_size(lengths_[image_++]); next_ < end; ++next_) {
@@ -83,12 +85,12 @@ class RetainedWindow {
   std::size_t image_ = 0, next_ = 0;
 };
 
-// The saved detections of this rank's images.
+// Hands out the saved detections of this rank's images, which are sorted by image.
 class SavedWindow {
  public:
   explicit SavedWindow(std::span<const SavedDetection> all) : rest_(all) {}
 
-  // Of images in ascending order.
+  // Is called with the images in ascending order: what was returned is passed over.
   std::vector<Detection> of_image(std::int64_t image) {
     std::vector<Detection> found;
     for (; !rest_.empty() && rest_.front().image == image; rest_ = rest_.subspan(1)) {
@@ -101,7 +103,7 @@ class SavedWindow {
   std::span<const SavedDetection> rest_;
 };
 
-// One rank's images.
+// Matches one rank's images in the order of their samples, and fills `units` with what comes of it.
 class ImageMatcher {
  public:
   // first_in_results: no rank before this one has a detection.
@@ -151,7 +153,8 @@ class ImageMatcher {
     }
   }
 
-  // What the model returned and what was saved is; a placement may lead it out of range.
+  // Throws Error(dataset). Boxes of a model and of a file are finite already, but placing a box in
+  // the annotated image may lead it out of range.
   static void require_finite(std::span<const Detection> found, std::int64_t image) {
     const auto is_finite = [](double x) { return std::isfinite(x); };
     for (const Detection& one : found) {
@@ -163,6 +166,8 @@ class ImageMatcher {
     }
   }
 
+  // Retains one record of plain data for each detection: average precision needs them in the order
+  // of their scores over all ranks.
   void retain(const tasks::ImageMatch& matched) {
     RecordBatch rows;
     rows.num_rows = std::ssize(matched.detections);
@@ -177,6 +182,8 @@ class ImageMatcher {
     RecordBatch records, lines;
     append_detections(image, found, matched, records);
     units_.log.append(records);
+    // An image is one row of the text, which has all its detections, maybe none. The separator
+    // stands before a line, so that rank 0 can join the texts of all ranks as they are.
     std::string text;
     for (const Detection& one : found) {
       text += separator_ + tasks::result_json(image.id, class_ids_[to_size(one.label)], one);
@@ -208,7 +215,7 @@ distributed_metrics::DetectionRows rows_of(const LocalUnits& local) {
           }};
 }
 
-// Before the metrics that are counted: as COCO lists them.
+// Puts values before the metrics that are counted, which is COCO's order.
 void put_first(std::vector<metrics::MetricValue> values, std::vector<metrics::MetricValue>& all) {
   all.insert(all.begin(), values.begin(), values.end());
 }
@@ -217,6 +224,8 @@ void put_first(std::vector<metrics::MetricValue> values, std::vector<metrics::Me
 
 LocalUnits match_detections(const comm::Communicator& comm, const EvaluationSession& session,
                             LocalSamples samples, const std::vector<SavedDetection>* saved) {
+  // A rank's first line of detections.json needs a comma before it if any earlier rank has a
+  // detection.
   const auto counts =
       comm.all_gather(saved != nullptr ? std::ssize(*saved)
                                        : samples.retained.num_elements(tasks::kRetainedScores));
@@ -224,6 +233,7 @@ LocalUnits match_detections(const comm::Communicator& comm, const EvaluationSess
   const bool is_first = std::ranges::all_of(before, [](std::int64_t n) { return n == 0; });
   std::optional<LocalUnits> units;
   comm::agree_on(comm, [&] {
+    // Nothing is retained: neither subgroups nor the bootstrap count detections once more.
     units = units_of(samples, empty_log(session, session.scoring.task->columns()),
                      empty_log(session, {}));
     ImageMatcher(session, samples, *units, saved, is_first).run();

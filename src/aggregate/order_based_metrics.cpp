@@ -17,6 +17,7 @@
 namespace tally::app {
 namespace {
 
+// bfloat16 keys bound memory: a class then has at most 16,257 thresholds for scores in [0, 1].
 ordered_metrics::ScoreKeys keys_of(const EvaluationSession& session) {
   return session.config.scoring.curves == "bf16" ? ordered_metrics::ScoreKeys::bfloat16
                                                  : ordered_metrics::ScoreKeys::float32;
@@ -32,6 +33,9 @@ std::vector<std::string> names_of(const EvaluationSession& session) {
   return ordered_metrics::curve_metric_names(session.scoring.task->metrics());
 }
 
+// Describes this rank's scores for curves. They are read window by window when they are needed, and
+// more than once: the log may have spilled to disk, and is never held as a whole. Session and local
+// result outlive the rows.
 ordered_metrics::ScoreRows score_rows_of(const EvaluationSession& session,
                                          const LocalUnits& local) {
   const evaluate::RetainedSamples retained = retained_samples(session, local);
@@ -52,6 +56,7 @@ ordered_metrics::ScoreRows score_rows_of(const EvaluationSession& session,
 std::vector<ordered_metrics::CurveCounts> count_all_curves(const comm::Communicator& comm,
                                                            const EvaluationSession& session,
                                                            const LocalUnits& local) {
+  // All ranks have the same metrics, so that all return here or none.
   if (names_of(session).empty()) return {};
   return distributed_metrics::count_curves(comm, score_rows_of(session, local), keys_of(session));
 }
@@ -61,6 +66,8 @@ std::vector<ordered_metrics::CurveCounts> count_curves_of(const comm::Communicat
                                                           const LocalUnits& local,
                                                           const std::vector<std::int32_t>& codes,
                                                           std::int32_t code) {
+  // Samples of other subgroups stay where they are and get targets that do not count, so that rows
+  // keep their places.
   ordered_metrics::ScoreRows rows = score_rows_of(session, local);
   count_only(codes, code, ordered_metrics::kNotCounted, rows);
   return distributed_metrics::count_curves(comm, rows, keys_of(session));
@@ -72,6 +79,8 @@ void add_curve_metrics(const EvaluationSession& session,
   if (curves.empty()) return;
   auto values = ordered_metrics::curve_metrics(curves, names_of(session), rules_of(session));
   for (auto& value : values) {
+    // Some definitions give 0 for a class without positives or negatives. Where nothing was scored
+    // at all there is no value.
     if (results.counts.scored == 0) value.value.reset();
     results.metrics.push_back(std::move(value));
   }
@@ -84,6 +93,8 @@ void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession
                          const LocalUnits& local,
                          const std::vector<ordered_metrics::CurveCounts>& whole,
                          metrics::Results& results) {
+  // A replicate gives no value for a metric whose class lost all its positives or negatives there:
+  // what the definitions put in its place would make the values jump.
   const auto names = names_of(session);
   if (names.empty()) return;
   const distributed_metrics::ReplicateValues replicate_values{
@@ -115,6 +126,8 @@ std::vector<report::Curve> points_of(const std::vector<ordered_metrics::CurveCou
       curve.false_positive_rate.push_back(point.false_positive_rate);
       curve.true_positive_rate.push_back(point.true_positive_rate);
       curve.roc_threshold.push_back(point.threshold);
+      // A point counts the scores above its threshold, or those equal to it, too; a reader of
+      // metrics.h5 needs to know which.
       curve.roc_includes_threshold.push_back(point.side ==
                                              ordered_metrics::ThresholdSide::at_least);
     }
@@ -164,6 +177,7 @@ std::vector<ordered_metrics::SpearmanSums> sum_spearman_of(const comm::Communica
                                                            const std::vector<std::int32_t>& codes,
                                                            std::int32_t code) {
   ordered_metrics::PairRows rows = pair_rows_of(session, local);
+  // A target that is NaN does not count.
   count_only(codes, code, std::numeric_limits<float>::quiet_NaN(), rows);
   return distributed_metrics::sum_spearman(comm, rows);
 }
@@ -185,6 +199,7 @@ void add_spearman_intervals(const comm::Communicator& comm, const EvaluationSess
            comm, pair_rows_of(session, local),
            static_cast<std::uint64_t>(session.config.results.seed),
            session.config.results.bootstrap_replicas)) {
+    // A replicate has no value where predictions or targets of an output have no variance.
     if (const auto value = ordered_metrics::mean_spearman(of_replicate))
       replicates[kSpearman].push_back(*value);
   }

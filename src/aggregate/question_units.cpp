@@ -14,6 +14,8 @@
 namespace tally::app {
 namespace {
 
+// The rules below are checked for all questions that are read together, so that the message names
+// this range and not a single question. Throws Error(dataset).
 void require(bool holds, std::string_view problem, std::int64_t first, std::int64_t count) {
   if (holds) return;
   throw Error(ErrorKind::dataset,
@@ -21,7 +23,9 @@ void require(bool holds, std::string_view problem, std::int64_t first, std::int6
               "Prepare the data set again (data_tools/SCHEMA.md).");
 }
 
-// From the first answer to the last; each question has one, where none may be without.
+// Says whether the answers of these questions follow one another, from the first answer of the data
+// set to the last. Two equal entries are a question without an answer, which the data set must
+// allow.
 bool are_answers(const data::DataSetInfo& info, std::int64_t first,
                  std::span<const std::int64_t> first_answers) {
   const auto is_wrong = [&](std::int64_t a, std::int64_t b) {
@@ -46,6 +50,9 @@ QuestionTexts::QuestionTexts(data::DataSet& data_set, std::int64_t first, std::i
   require(std::ranges::is_sorted(paragraphs_), "/units/paragraph descends", first, count);
   require(are_answers(data_set.info(), first, first_answers_),
           "/units/first_answer does not name the answers one after the other", first, count);
+  // Neighbouring questions share paragraphs, so that each paragraph is read once for all of them. A
+  // run ends where the numbers of paragraphs leave a gap: texts that no question needs are not
+  // read.
   for (std::size_t i = 0; i < paragraphs_.size();) {
     const std::size_t begin = i;
     while (++i < paragraphs_.size() && paragraphs_[i] <= paragraphs_[i - 1] + 1) {
@@ -62,8 +69,11 @@ QuestionTexts::QuestionTexts(data::DataSet& data_set, std::int64_t first, std::i
 tasks::Question QuestionTexts::question(std::int64_t unit) const {
   const std::int64_t i = unit - first_;
   const std::int64_t paragraph = paragraphs_.at(to_size(i));
+  // The constructor made a run for every paragraph of its questions, so that the last run that does
+  // not begin behind this paragraph holds it.
   const auto behind = std::ranges::upper_bound(runs_, paragraph, {}, &Run::first);
   const Run& run = *std::prev(behind);
+  // A row of /paragraphs/tokens is int32 [tokens, 2], which is the layout of TokenBytes.
   const auto tokens = run.tokens.row(paragraph - run.first);
   tasks::Question question{.unit = unit,
                            .id = ids_.text(i),
@@ -83,11 +93,15 @@ namespace {
 using predictions::RecordBatch;
 using tasks::AnswerCandidates;
 
+// Returns the two JSON files of a result as ragged columns of bytes. They are written together with
+// predictions.h5, and not without it.
 std::vector<predictions::ColumnSpec> text_columns(const EvaluationSession& session) {
   if (session.scoring.task->columns().empty()) return {};
   return {{"predictions.json", DType::u8, {}, true}, {"nbest.json", DType::u8, {}, true}};
 }
 
+// Metrics at the best threshold need the margin of every question on rank 0, 24 bytes each: margins
+// are recorded only where such a metric is wanted.
 bool wants_best(const EvaluationSession& session) {
   return std::ranges::any_of(session.scoring.task->metrics(),
                              [](const std::string& name) { return name.starts_with("best_"); });
@@ -120,6 +134,8 @@ void Questions::merge(const AnswerCandidates& more, AnswerCandidates& found) con
   tasks::merge(more, task_.limits(), found);
 }
 
+// The index of a sample is left out (0): what is packed may come from several samples, and merging
+// does not need it.
 void Questions::pack(const AnswerCandidates& found, std::vector<std::byte>& bytes) const {
   append_record(0, found, task_.limits(), bytes);
 }
@@ -128,6 +144,8 @@ AnswerCandidates Questions::unpack(std::span<const std::byte> bytes) const {
   return std::move(records_in(bytes, task_.limits()).front().candidates);
 }
 
+// A question that --limit cut is answered from the windows that there are, so that `cut` is not
+// used.
 void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::int64_t /*cut*/,
                       predictions::PredictionLog& log, predictions::PredictionLog& retained) {
   const QuestionTexts texts(*session_.data.set, parts.front().unit, std::ssize(parts));
@@ -136,7 +154,8 @@ void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::in
     const tasks::Answer answer = answer_of(candidates, question, task_.policy());
     task_.count({&answer.row, 1}, units_.state);
     keep_margin(answer);
-    // One by one: texts may be long, and the logs know where to put them.
+    // Answers are appended one by one: texts may be long, and the logs move to disk what outgrows
+    // their memory.
     RecordBatch record, row, lines;
     task_.retain(answer.row, row);
     if (row.num_rows > 0) retained.append(row);
@@ -152,7 +171,9 @@ void Questions::finish() { units_.texts.emplace(std::move(texts_)); }
 
 void Questions::keep_margin(const tasks::Answer& answer) {
   if (!wants_best(session_)) return;
-  // Without scores it is wrong at every threshold: so is one that has an answer and gets none.
+  // A question whose scores are not finite is wrong at every threshold. It is entered as one that
+  // has an answer: then it counts 0 where it is not answered, and where it is, since its span
+  // counts 0 too.
   const bool can_only_be_wrong = answer.row.has_answer || !answer.row.finite;
   units_.margins.push_back({answer.no_answer_margin, answer.span_f1, answer.span_exact ? 1 : 0,
                             can_only_be_wrong ? 1 : 0});
@@ -162,6 +183,9 @@ void Questions::append_lines(const tasks::Question& question, const tasks::Answe
                              const AnswerCandidates& candidates, RecordBatch& lines) const {
   lines.columns.resize(2);
   lines.lengths.resize(2);
+  // Separators are part of the lines: rank 0 writes the lines of all ranks one after the other and
+  // adds nothing but the brackets. Only the first question of the whole data set has no comma
+  // before it.
   const std::string_view separator = question.unit == 0 ? "\n" : ",\n";
   const auto append = [&](std::int64_t column, const std::string& text) {
     const std::string line = format("{}{}", separator, text);
@@ -180,6 +204,8 @@ void add_best_answers(const comm::Communicator& comm, const EvaluationSession& s
   if (answers_of(session) == nullptr || !wants_best(session)) return;
   auto margins = distributed_metrics::gather_margins(comm, local.margins);
   if (!comm.is_root()) return;
+  // Margins come in the order of the questions for any number of ranks, and AnswerMargin has no
+  // padding: equal results are equal bytes.
   digest.update(std::as_bytes(std::span(margins)));
   const auto best = ordered_metrics::best_thresholds(std::move(margins));
   const auto add = [&](const char* name, const ordered_metrics::BestThreshold& found) {

@@ -9,7 +9,8 @@
 namespace tally::app {
 namespace {
 
-// As one sum: thousands of small ones would take as many round trips.
+// Adds all states in one sum: thousands of small ones would take as many round trips. All ranks
+// have as many states of one layout, so that the joined vectors have one length.
 void sum_together(comm::Reducer& reducer, std::vector<exact::State>& states) {
   std::vector<std::int64_t> all;
   for (const exact::State& state : states) {
@@ -41,6 +42,7 @@ void reduce_all(const comm::Communicator& comm, const EvaluationSession& session
   } else {
     sum_together(*session.reducer, states);
   }
+  // Adding up leaves sums that are not in canonical form, which bytes(), for digests, refuses.
   for (exact::State& state : states) state.canonicalise();
 }
 

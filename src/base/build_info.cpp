@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/base/build_info.hpp>
 
+// The build writes this header anew for each commit, and no other file includes it.
 #include "revision.hpp"
 
 namespace tally {

@@ -39,6 +39,8 @@ double process_age_s() {
   std::string field;
   for (int i = 0; i < 20; ++i) fields >> field;
   std::timespec now{};
+  // The kernel counts start times from boot, with the time in which the machine was suspended, as
+  // this clock does.
   clock_gettime(CLOCK_BOOTTIME, &now);
   const double since_boot =
       static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);

@@ -25,6 +25,7 @@ Error current_error() {
     throw;
   } catch (const Error& error) {
     return error;
+    // Too little memory is no defect of the program: the user can do something about it.
   } catch (const std::bad_alloc&) {
     return {ErrorKind::environment, "out of memory", "Use a smaller --batch-size or fewer ranks."};
   } catch (const std::exception& error) {

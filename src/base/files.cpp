@@ -20,6 +20,7 @@ namespace tally {
 void DescriptorTraits::close(Handle descriptor) noexcept { ::close(descriptor); }
 
 std::string read_at(int descriptor, std::int64_t offset, std::span<std::byte> out) {
+  // Linux gives at most about 2 GiB in one call, and some file systems give less.
   while (!out.empty()) {
     const ssize_t got = ::pread(descriptor, out.data(), out.size(), offset);
     if (got < 0 && errno == EINTR) continue;
@@ -80,7 +81,7 @@ UniqueDescriptor open_for_output(const fs::path& path, int flags) {
   return file;
 }
 
-// False where it fails, as with EEXIST; errno says why.
+// Renames a file unless `to` exists. False where that fails, as with EEXIST; errno says why.
 bool rename_to_new(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   // Some file systems cannot rename so, but none links over a file.
@@ -105,12 +106,13 @@ std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::stri
                                                          : "Check the file system.";
     return fail(errno_text(error), next_step);
   };
-  // Not blocking: a named pipe is refused below instead of waited for.
+  // O_NONBLOCK: opening a named pipe would wait for a writer. It is refused below instead.
   const UniqueDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) throw fail_with(errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw fail_with(errno);
   if (!S_ISREG(status.st_mode)) throw fail("not a regular file", "Check the path.");
+  // If the file grows meanwhile, only the bytes that it had at first are read.
   std::vector<std::byte> bytes(to_size(status.st_size));
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -133,9 +135,12 @@ fs::path partial_path(const fs::path& path) {
   return path.string() + format(".partial-{}", ::getpid());
 }
 
+// Closing is done here and not in a destructor, because it may be what reports that a server has
+// refused the bytes.
 void sync_and_close(UniqueDescriptor file, const fs::path& path) {
   // Some file systems cannot sync a folder; that is no reason to refuse to write there.
   if (::fsync(file.get()) != 0 && errno != EINVAL) output_failure(path, "fsync", errno);
+  // On Linux the descriptor is closed even where a signal interrupts the call.
   if (::close(file.release()) != 0 && errno != EINTR) output_failure(path, "close", errno);
 }
 
@@ -147,6 +152,7 @@ void sync_folder(const fs::path& folder) {
 
 void publish_file(const fs::path& temporary, const fs::path& path) {
   if (::rename(temporary.c_str(), path.c_str()) != 0) output_failure(path, "rename", errno);
+  // A new name lasts through a crash only when its folder is synced, too.
   sync_folder(folder_of(path));
 }
 
@@ -155,6 +161,8 @@ void publish_new_file(const fs::path& temporary, const fs::path& path) {
   sync_folder(folder_of(path));
 }
 
+// With O_EXCL and O_NOFOLLOW nothing that lies at that name already is written to, be it a link to
+// some other file.
 PartialFile::PartialFile(fs::path path)
     : path_(std::move(path)),
       file_(open_for_output(partial_path(path_), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)) {}
@@ -184,7 +192,7 @@ void PartialFile::finish() {
 
 void PartialFile::publish_by(Publish give_name) {
   finish();
-  is_finished_ = false;  // it goes, unless it gets its name
+  is_finished_ = false;  // the destructor removes it, unless it gets its name
   give_name(partial_path(path_), path_);
   is_finished_ = true;
 }

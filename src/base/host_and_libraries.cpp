@@ -16,6 +16,7 @@
 namespace tally {
 
 std::string host_name() {
+  // gethostname() may cut a name without ending it: the last byte stays 0.
   char name[HOST_NAME_MAX + 1] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
@@ -47,7 +48,7 @@ std::optional<std::int64_t> free_of_node() {
   return std::nullopt;
 }
 
-// Pages of files, which the kernel gives up first.
+// Pages of files count as used by the control group, but the kernel gives them up first.
 std::int64_t cached_bytes(const std::string& folder) {
   std::ifstream file(folder + "/memory.stat");
   std::int64_t cached = 0;
@@ -58,12 +59,13 @@ std::int64_t cached_bytes(const std::string& folder) {
   return cached;
 }
 
-// Of the groups that this process is in, up to the root: the least that any of them leaves.
+// The least that any control group of this process leaves, from its own up to the root: each of
+// them may have a limit.
 std::optional<std::int64_t> free_of_groups() {
   std::ifstream file("/proc/self/cgroup");
   std::optional<std::int64_t> least;
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("0::/")) continue;  // version 2
+    if (!line.starts_with("0::/")) continue;  // other lines are of version 1
     for (auto group = line.substr(3); !group.empty(); group.erase(group.rfind('/'))) {
       const auto folder = "/sys/fs/cgroup" + group;
       const auto limit = number_in(folder + "/memory.max");
@@ -99,6 +101,7 @@ std::vector<std::string> loaded_libraries() {
   std::vector<std::string> files;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* list) {
+        // The program itself is in the list without a name.
         if (info->dlpi_name != nullptr && *info->dlpi_name != '\0') {
           static_cast<std::vector<std::string>*>(list)->emplace_back(info->dlpi_name);
         }

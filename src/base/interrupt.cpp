@@ -16,6 +16,7 @@
 namespace tally {
 namespace {
 
+// The handler removes `files`, undoes the renames, and then removes what is in `last`.
 struct Doomed {
   std::vector<std::string> files, last;
   std::vector<std::pair<std::string, std::string>> renames;  // from, to
@@ -26,7 +27,7 @@ struct Doomed {
 std::atomic<const Doomed*> doomed = nullptr;
 static_assert(std::atomic<const Doomed*>::is_always_lock_free);
 
-// More than the second that Open MPI's mpirun leaves between SIGTERM and SIGKILL.
+// This is more than the second that Open MPI's mpirun leaves between SIGTERM and SIGKILL.
 constexpr int kPatienceMs = 2000;
 
 constexpr std::string_view kLine = "tally: interrupted; the incomplete result was removed\n";
@@ -36,6 +37,7 @@ std::atomic<int> came_while_held = 0;
 std::atomic<bool> is_dying = false;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
+// Ends the process by the signal itself, so that its parent sees which signal ended it.
 void die_of(int signal_number) {
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);
@@ -49,6 +51,8 @@ extern "C" void remove_and_die(int signal_number) {
   if (is_dying.exchange(true)) return;  // the first signal removes, on whatever thread
   if (const Doomed* list = doomed.load()) {
     for (const auto& file : list->files) ::unlink(file.c_str());
+    // The new files are gone by now, so the earlier ones get their names again. Folders come last:
+    // only then can they be empty.
     for (const auto& [from, to] : list->renames) ::rename(from.c_str(), to.c_str());
     for (const auto& path : list->last) {
       if (::rmdir(path.c_str()) != 0) ::unlink(path.c_str());
@@ -64,16 +68,18 @@ extern "C" void wait_and_die(int signal_number) {
 }
 
 std::atomic<bool> stop_asked = false;
-// What SIGINT and SIGTERM do where they do not ask to stop, or do so a second time.
+// This is what SIGINT and SIGTERM do where they do not ask to stop, or do so a second time.
 std::atomic<void (*)(int)> last_resort = SIG_DFL;
 bool only_asks = false;
 
+// A second SIGUSR1 asks for nothing more than the first, and never ends the process.
 extern "C" void ask_to_stop(int signal_number) {
   if (!stop_asked.exchange(true) || signal_number == SIGUSR1) return;
   void (*const handler)(int) = last_resort.load();
   handler == SIG_DFL ? die_of(signal_number) : handler(signal_number);
 }
 
+// Sets what SIGINT and SIGTERM do. Where they only ask to stop, it is what a second one does.
 void handle_interrupts(void (*handler)(int)) {
   last_resort.store(handler);
   if (only_asks) return;
@@ -106,6 +112,7 @@ HeldInterrupts::HeldInterrupts() {
 
 HeldInterrupts::~HeldInterrupts() {
   is_held.store(false);
+  // A signal that came meanwhile is handled now, with the list as it is after the steps.
   if (const int signal_number = came_while_held.exchange(0)) remove_and_die(signal_number);
   if (doomed.load() == nullptr) handle_interrupts(SIG_DFL);
 }

@@ -9,6 +9,7 @@ namespace {
 
 spdlog::logger& logger() {
   static const auto kLogger = [] {
+    // Messages go to stderr, because stdout belongs to results.
     auto made = spdlog::stderr_logger_mt("tally");
     made->set_pattern("tally: %v");
     made->flush_on(spdlog::level::info);

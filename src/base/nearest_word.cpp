@@ -11,9 +11,10 @@
 namespace tally {
 namespace {
 
+// The table of edit distances takes the product of both lengths, and the user may give any word.
 constexpr std::size_t kMaxLetters = 64;
 
-// Letters that are missing, too many, wrong, or swapped with their neighbour (optimal string
+// Counts letters that are missing, too many, wrong, or swapped with their neighbour (optimal string
 // alignment), row by row of the table.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> two_up, up, row(b.size() + 1);
@@ -31,6 +32,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// The form in which words are compared: without leading dashes, in lower case, with - for _.
 std::string folded(std::string_view word) {
   word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
   std::string result(word.substr(0, kMaxLetters));
@@ -40,7 +42,8 @@ std::string folded(std::string_view word) {
   return result;
 }
 
-// Of folded words, in half letters: a beginning is nearer than any typing error.
+// The distance of folded words, in half letters: a word that begins a known one is nearer than any
+// typing error.
 std::size_t distance(std::string_view word, std::string_view name) {
   const std::size_t edits = edit_distance(word, name);
   const bool abbreviates = word.size() >= 2 && name.starts_with(word);

@@ -71,6 +71,7 @@ constexpr std::array kTasks{
                .depends_on_output_kind = false},
 };
 
+// task_traits() takes the kind as an index, and help and messages list the names in this order.
 constexpr bool is_in_order() {
   for (std::size_t i = 0; i < kTasks.size(); ++i) {
     if (kTasks[i].kind != static_cast<TaskKind>(i)) return false;

@@ -16,6 +16,7 @@ struct DTypeInfo {
   std::string_view name;
   std::int64_t bytes;
 };
+// The order is that of DType, which info() uses as an index.
 constexpr std::array kDTypes{
     DTypeInfo{DType::u8, "uint8", 1},      DTypeInfo{DType::i8, "int8", 1},
     DTypeInfo{DType::i16, "int16", 2},     DTypeInfo{DType::i32, "int32", 4},
@@ -45,6 +46,7 @@ Shape shape_of_rows(std::int64_t num_rows, std::span<const std::int64_t> row_sha
   return shape;
 }
 
+// A scalar has no dimensions and one element.
 std::int64_t num_elements(std::span<const std::int64_t> shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }

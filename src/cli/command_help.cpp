@@ -20,12 +20,14 @@
 namespace tally::app {
 namespace {
 
+// These are the values of ErrorKind, and kResumable of the room watch_command.
 constexpr std::string_view kExitCodes =
     "Exit codes: 0 ok, 2 usage, 3 data set, 4 model, 5 environment or GPU, 6 output,\n"
     "7 numeric (NaN or Inf from the model), 9 internal, 75 stopped on request (watch). Every rank "
     "returns\n"
     "the same.\n";
 
+// The list is made from the registry of metrics, so that help and program cannot differ.
 std::string metrics_help() {
   std::string text;
   for (const auto task : task_names()) {

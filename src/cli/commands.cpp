@@ -41,6 +41,7 @@ namespace tally::app {
 
 void run_compare(const std::vector<std::string>& arguments) {
   const config::CompareConfig config = config::parse_compare_options(arguments);
+  // A run that was killed while it replaced a result may have left the earlier one set aside.
   for (const auto& result : {config.a, config.b}) mend_interrupted(result);
   const compare::Comparison comparison =
       compare::compare_runs(config.a, config.b,
@@ -80,6 +81,7 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   Notes notes;
   EvaluationSession session = open_session(comm, kind, arguments, phases, notes);
   for (const auto& note : notes.all()) log::note(note);
+  // A plan must not be printed for data that has changed since the files were opened.
   if (mode == EvaluateMode::check) {
     require_unchanged_data(comm, session);
     if (comm.is_root()) std::fputs(plan_text(session, comm.world_size()).c_str(), stdout);
@@ -100,7 +102,8 @@ namespace {
 // soon as one rank leaves with a failure, perhaps before rank 0 has spoken.
 constexpr std::chrono::seconds kPatience{5};
 
-// As far as the launcher's variables say; 0 without a launcher.
+// The rank that the variables of the launcher give; 0 without a launcher. It serves before MPI has
+// started, and where MPI cannot start.
 int launcher_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* rank = std::getenv(variable)) return std::atoi(rank);
@@ -108,7 +111,7 @@ int launcher_rank() {
   return 0;
 }
 
-// Texts that need no MPI are printed once.
+// Tells whether this process prints what needs no MPI: one process of a job does.
 bool speaks_before_mpi() { return launcher_rank() == 0; }
 
 void print_once(const std::string& text) {
@@ -117,7 +120,7 @@ void print_once(const std::string& text) {
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
 
-// The text that answers the command line on its own, without MPI and without files.
+// Returns the text that answers the command line on its own, without MPI and without files.
 std::optional<std::string> plain_answer(const std::vector<std::string>& arguments) {
   if (arguments.empty() || asks_for_help(arguments[0])) return general_help();
   if (arguments[0] == "help") {
@@ -132,8 +135,8 @@ std::optional<std::string> plain_answer(const std::vector<std::string>& argument
   return std::nullopt;
 }
 
-// A failure that no communicator can tell the others: every rank has it, or the start of MPI
-// failed, here perhaps alone.
+// Reports a failure of which no communicator can inform the others: every rank has it, or the start
+// of MPI failed, here perhaps alone.
 void report_alone(const Error& error) {
   const int rank = launcher_rank();
   if (rank != 0) {
@@ -144,9 +147,9 @@ void report_alone(const Error& error) {
   std::fputs((comm::failure_line(error, rank, world_size, host_name()) + "\n").c_str(), stderr);
 }
 
-// How a rank dies: after a failure that was agreed on every rank leaves
-// MPI and returns the same code; any other failure ends the job at once, for the peers may already
-// wait in a collective.
+// Runs a command within MPI. After a failure that all ranks agreed on, every rank leaves MPI and
+// returns the same code. Any other failure ends the job at once, because the other ranks may wait
+// in a collective already.
 int run_job(const std::function<int(const comm::Communicator&)>& command, int& argc, char**& argv) {
   comm::Runtime runtime(&argc, &argv);
   const auto& world = runtime.world();

@@ -9,12 +9,14 @@
 namespace tally::app {
 namespace {
 
-// By which NVIDIA's profilers come into a process; they write at its exit.
+// NVIDIA's profilers come into a process by these variables. They write their files at its exit,
+// which is a normal one then.
 constexpr std::array kProfilers{"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"};
 
 }  // namespace
 
-// What LibTorch does at exit frees memory, for a tenth of a second.
+// At a normal exit LibTorch frees memory, which takes a tenth of a second and serves nothing. Only
+// the streams of stdio must be flushed.
 void exit_process(int code) {
   std::fflush(nullptr);
   const bool is_profiled = std::ranges::any_of(

@@ -17,12 +17,14 @@
 namespace tally::comm {
 namespace {
 
-// How long a rank that lost the claim waits to be ended by the rank that won it.
+// This is how long a rank that lost the claim waits until the rank that won it ends the job.
 constexpr std::chrono::seconds kPatience{5};
 
-// Room for an exit code below a rank in one integer.
+// One integer holds a rank, times this, and an exit code: so one MPI_Allreduce finds the lowest
+// failing rank and what it failed of.
 constexpr std::int64_t kCodes = 256;
 
+// It is the same on all ranks (SuppressedFailures), so that all take the same way through agree().
 std::optional<ErrorKind> suppressed_kind;
 
 // Text from libraries and files may hold line feeds and terminal codes.
@@ -38,7 +40,8 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-// Where two texts begin to differ, short enough for a message.
+// The part of a text where it begins to differ from another, short enough for a message, with some
+// text before it.
 std::string excerpt(std::string_view text, std::size_t first_difference) {
   constexpr std::size_t kLead = 16;
   constexpr std::size_t kLength = 80;
@@ -51,7 +54,8 @@ std::string excerpt(std::string_view text, std::size_t first_difference) {
 
 void print_failure(const Communicator& comm, const Error& error) {
   const std::string line = failure_line(error, comm.rank(), comm.world_size(), host_name()) + "\n";
-  // One write, so that lines of several ranks do not mix; nothing can be done where it fails.
+  // The line is written by one call, so that lines of several ranks do not mix. Nothing can be done
+  // where that fails.
   while (::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
   }
 }
@@ -91,7 +95,8 @@ void fail_job(const Communicator& comm, const Error& error) {
     print_failure(comm, error);
     abort_job(code);
   }
-  // The first one's abort ends this process too; an abort from here could come before its line.
+  // The abort of the first rank ends this process too. An abort from here could end the job before
+  // the first rank has written its line.
   std::this_thread::sleep_for(kPatience);
   abort_job(first);
 }
@@ -100,6 +105,7 @@ void agree_on(const Communicator& comm, const std::function<void()>& step) {
   std::optional<Error> local;
   try {
     step();
+    // Whatever is thrown here must not leave the function before all ranks know of it.
   } catch (...) {
     local = current_error();
   }
@@ -111,6 +117,7 @@ void agree_same(const Communicator& comm, ErrorKind kind, std::string_view what,
   const std::string root_text = comm.broadcast(std::string(text));
   const std::string root_host = comm.broadcast(host_name());
   std::optional<Error> local;
+  // Every rank compares with rank 0, so the lowest one that differs prints its line.
   if (text != root_text) {
     const auto [here, there] =
         std::mismatch(text.begin(), text.end(), root_text.begin(), root_text.end());

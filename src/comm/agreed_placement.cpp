@@ -17,7 +17,7 @@ device::GpuSharing sharing() {
   return is_allowed ? device::GpuSharing::allowed : device::GpuSharing::refused;
 }
 
-// Collective. On rank 0.
+// Collective. What each rank chose, in rank order, on rank 0; empty elsewhere, as gather() is.
 std::vector<device::RankPlace> gather_table(const Communicator& comm,
                                             const device::DeviceChoice& local) {
   const auto kinds = comm.all_gather(static_cast<std::int64_t>(local.device.kind));
@@ -44,8 +44,10 @@ Placement agree_on_placement(const Communicator& comm, device::DeviceRequest req
   Placement placement;
   placement.table = gather_table(comm, local);
   agree_on(comm, [&] {
+    // Rank 0 alone has the table, and its environment alone says whether sharing is allowed.
     if (comm.is_root()) device::check_placement(request, placement.table, sharing());
   });
+  // The maximum is the answer of rank 0: the table of the others is empty, which gives 0.
   placement.shares_a_gpu = comm.max(device::shares_a_gpu(placement.table) ? 1 : 0) > 0;
   return placement;
 }

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kRounds = 9;
 
-// Of the kernel whose clock this process reads; host names may be the same in many containers.
+// A number for the kernel whose clock this process reads, which is only compared for equality. Host
+// names may be the same in many containers.
 std::int64_t kernel_number() {
   std::string id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
@@ -31,6 +32,8 @@ std::int64_t offset_of(int rank, std::span<const std::int64_t> kernels,
   const std::size_t num_ranks = kernels.size();
   const std::int64_t kernel = kernels[to_size(rank)];
   if (kernel == kernels[0]) return 0;
+  // Each round and each rank under the same kernel gives one estimate. The median of all of them
+  // passes over rounds in which a rank left the barrier late.
   std::vector<std::int64_t> offsets;
   for (std::size_t at = 0; at < times_ns.size(); ++at) {
     const std::size_t other = at % num_ranks;
@@ -54,6 +57,7 @@ ClockOffset compare_clocks(const Communicator& comm) {
 
 std::int64_t on_rank_0(std::int64_t here_ns, const ClockOffset& first, const ClockOffset& last) {
   const auto between_ns = static_cast<double>(last.at_ns - first.at_ns);
+  // The offset is taken to change linearly from the first comparison to the last.
   const double share =
       between_ns > 0 ? static_cast<double>(here_ns - first.at_ns) / between_ns : 1.0;
   const auto drift_ns = static_cast<double>(last.offset_ns - first.offset_ns);

@@ -19,7 +19,8 @@
 namespace tally::comm {
 namespace {
 
-// Calls `step(offset, count)` for consecutive pieces of at most `max_piece` elements.
+// Calls `step(offset, count)` for consecutive pieces of at most `max_piece` elements: MPI counts
+// elements in int.
 template <class Step>
 void in_pieces(std::int64_t num_elements, std::int64_t max_piece, const Step& step) {
   for (std::int64_t offset = 0; offset < num_elements; offset += max_piece) {
@@ -33,6 +34,7 @@ void broadcast_resizing(const Communicator& comm, const Communicator::Impl& impl
   const trace::Span span(trace::Kind::collective, "broadcast");
   auto num_bytes = checked_cast<std::int64_t>(bytes.size());
   impl.check(MPI_Bcast(&num_bytes, 1, MPI_INT64_T, root, impl.comm.get()), "MPI_Bcast");
+  // A rank without memory must not leave the others waiting in the broadcast.
   agree_on(comm, [&] { bytes.resize(to_size(num_bytes)); });
   in_pieces(num_bytes, impl.max_piece, [&](std::int64_t offset, int count) {
     impl.check(MPI_Bcast(bytes.data() + offset, count, MPI_BYTE, root, impl.comm.get()),
@@ -73,6 +75,7 @@ std::vector<std::string> Communicator::gather(std::string_view text) const {
   std::string all;
   if (is_root())
     all.resize(to_size(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0})));
+  // One byte is one row, so that texts of any length are gathered in windows.
   gather_rows(std::as_bytes(std::span(text)), 1, lengths, std::as_writable_bytes(std::span(all)));
   std::vector<std::string> texts;
   std::size_t next = 0;
@@ -85,6 +88,7 @@ std::vector<std::string> Communicator::gather(std::string_view text) const {
 
 void Communicator::sum_in_place(std::span<std::int64_t> values) const {
   const trace::Span span(trace::Kind::collective, "all_reduce");
+  // Integers add up to the same bits in any order, so the pieces change nothing.
   in_pieces(std::ssize(values), impl_->max_piece, [&](std::int64_t offset, int count) {
     impl_->check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_INT64_T, MPI_SUM,
                                impl_->comm.get()),
@@ -102,7 +106,7 @@ std::int64_t Communicator::max(std::int64_t value) const {
 std::optional<std::int64_t> Communicator::max_or_abandon(
     std::int64_t value, const std::function<bool()>& give_up) const {
   const trace::Span span(trace::Kind::collective, "all_reduce");
-  // On the heap: after giving up MPI may still write there.
+  // The value lies on the heap and is given up together with the call: MPI may still write there.
   auto largest = std::make_unique<std::int64_t>(value);
   MPI_Request request = MPI_REQUEST_NULL;
   impl_->check(MPI_Iallreduce(MPI_IN_PLACE, largest.get(), 1, MPI_INT64_T, MPI_MAX,
@@ -134,7 +138,7 @@ void Communicator::wait_for_root() const {
   for (int is_done = 0;;) {
     impl_->check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
     if (is_done != 0) return;
-    // MPI's own waiting would take a core for as long.
+    // MPI's own waiting is a loop that would take a core from the rank that works.
     std::this_thread::sleep_for(kNap);
   }
 }
@@ -142,11 +146,14 @@ void Communicator::wait_for_root() const {
 int Communicator::claim_failure(int code) const {
   if (impl_->failure_code == nullptr) return 0;
   int first = 0;
+  // The word lies in memory that the ranks of the node share. One exchange decides which of several
+  // ranks that fail at once is the first.
   std::atomic_ref(*impl_->failure_code).compare_exchange_strong(first, code);
   return first;
 }
 
 void Communicator::set_max_piece(std::int64_t elements) {
+  // This is the largest power of two that an int holds.
   constexpr std::int64_t kLargest = std::int64_t{1} << 30;
   if (elements < 1 || elements > kLargest) {
     throw Error(ErrorKind::internal, "a piece of an MPI message holds 1 to 2^30 elements");

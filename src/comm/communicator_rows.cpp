@@ -15,7 +15,7 @@
 
 namespace tally::comm {
 
-// Those functions of Communicator that move rows.
+// This file has the functions of Communicator that move rows.
 
 namespace {
 
@@ -34,7 +34,8 @@ struct Places {
   std::vector<int> displacements;
 };
 
-// Throws where a buffer does not fit; the number of all rows otherwise.
+// Returns the number of all rows. Throws Error(internal) where a buffer does not fit: a defect of
+// the caller, found before the call begins.
 std::int64_t checked_rows(const Communicator& comm, std::string_view call, std::int64_t my_bytes,
                           std::int64_t row_bytes, std::span<const std::int64_t> rows_per_rank,
                           std::optional<std::int64_t> received_bytes) {
@@ -57,9 +58,12 @@ void Communicator::gather_rows(std::span<const std::byte> local, std::int64_t ro
   const std::int64_t num_rows =
       checked_rows(*this, "gather_rows", std::ssize(local), row_bytes, rows_per_rank,
                    is_root() ? std::optional<std::int64_t>(std::ssize(received)) : std::nullopt);
+  // All ranks know all counts, so all of them leave here.
   if (num_rows * row_bytes == 0) return;
+  // A datatype of one row lets MPI count rows, which stay below 2^31, and not bytes.
   const UniqueType row = row_type(*impl_, row_bytes);
   const bool in_place = is_root() && local.data() == received.data();
+  // With one byte a row a window of max_piece bytes is one of max_piece rows.
   RowWindows windows(rows_per_rank, 1, impl_->max_piece);
   while (const auto window = windows.next()) {
     const Places places(*window);
@@ -94,13 +98,13 @@ void Communicator::all_gather_rows(std::span<const std::byte> local, std::int64_
   }
 }
 
-// Rows from every rank to every rank.
+// all_to_all_rows() moves rows from every rank to every rank, in rounds.
 
 namespace {
 
 using Counts = std::span<const std::int64_t>;
 
-// What a rank sends, and what it receives, in a round; a single row may be larger.
+// This bounds what a rank sends in a round, and what it receives; a single row may be larger.
 constexpr std::int64_t kRoundBytes = std::int64_t{64} << 20;
 
 std::int64_t total(Counts rows) {
@@ -153,6 +157,8 @@ std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> 
   impl_->check(MPI_Alltoall(rows_to_rank.data(), 1, MPI_INT64_T, rows_from_rank.data(), 1,
                             MPI_INT64_T, impl_->comm.get()),
                "MPI_Alltoall");
+  // So a round with all ranks together stays within kRoundBytes and within max_piece rows, unless a
+  // row from each rank is more.
   const std::int64_t max_rows =
       std::max<std::int64_t>(1, std::min(impl_->max_piece, kRoundBytes / row_bytes) / world_size());
   std::vector<std::byte> received, sent_now, received_now;
@@ -162,6 +168,7 @@ std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> 
     sent_now.resize(to_size(Round(rows_to_rank, max_rows, 0).num_rows * row_bytes));
     received_now.resize(to_size(Round(rows_from_rank, max_rows, 0).num_rows * row_bytes));
   });
+  // The largest count of any rank decides how many rounds there are: all ranks make as many.
   const std::int64_t most = max(std::ranges::max(rows_to_rank));
   const UniqueType row = row_type(*impl_, row_bytes);
   for (std::int64_t number = 0; number * max_rows < most; ++number) {

@@ -13,6 +13,7 @@ void check_mpi(int code, const char* call, int rank) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
+  // Without a text the number alone must do.
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
   throw Error(ErrorKind::environment,
               format("{} failed on rank {} (error {}: {})", call, rank, code,

@@ -39,7 +39,7 @@ std::optional<std::string> singleton_launch_problem(int world_size,
   if (world_size != 1 || (allowed != nullptr && std::string_view(allowed) == "1")) {
     return std::nullopt;
   }
-  // Size of the world as the launcher of Open MPI, and those that speak PMI, made it.
+  // These are the world size as the launcher of Open MPI, and those that speak PMI, made it.
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     const auto launched = number(get(variable));
     if (launched && *launched > 1) return sentence(variable, *launched);

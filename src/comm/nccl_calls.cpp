@@ -18,6 +18,7 @@ std::string name(NcclCode code) {
                                : format("NCCL result {}", static_cast<int>(code));
 }
 
+// NCCL writes a version as 10000 * major + 100 * minor + patch since 2.9.
 std::string nccl_version_text(int version) {
   return format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
@@ -39,6 +40,7 @@ fs::path beside_torch(const std::vector<std::string>& loaded) {
 }  // namespace
 
 std::string choose_nccl(const std::vector<std::string>& loaded) {
+  // Two copies in one process split the state of NCCL, and hang (docs/decisions/008).
   require_single_copies({"libnccl.so"}, loaded);
   const auto copies = copies_of("libnccl.so", loaded);
   if (!copies.empty()) return copies.front();

@@ -15,6 +15,7 @@
 namespace tally::comm {
 namespace {
 
+// The plain types of nccl_calls.hpp stand for those of nccl.h.
 static_assert(sizeof(ncclUniqueId) == sizeof(NcclUniqueId));
 static_assert(static_cast<int>(ncclSuccess) == static_cast<int>(NcclCode::success));
 static_assert(static_cast<int>(ncclRemoteError) == static_cast<int>(NcclCode::remote_error));
@@ -36,9 +37,10 @@ Call* find(void* library, const char* function) {
   return reinterpret_cast<Call*>(address);
 }
 
-// Stays in the process: NCCL has threads of its own.
+// Returns a handle that is never closed: NCCL has threads of its own, whose code must stay.
 void* load_library(const std::string& path) {
-  // NCCL's status server would answer any user of the node; asked for, it stays.
+  // NCCL's status server would answer any user of the node. Where the user has set the variable,
+  // that value stays.
   setenv("NCCL_RAS_ENABLE", "0", 0);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -49,7 +51,8 @@ void* load_library(const std::string& path) {
   return library;
 }
 
-// What dladdr says the calls come from.
+// The file that the function was loaded from: the search of the loader may have found another one
+// than the name suggests.
 std::string path_of(void* function) {
   Dl_info info{};
   return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
@@ -62,6 +65,7 @@ void add_communicator_calls(NcclCalls& calls, void* library) {
     std::vector<ncclUniqueId> unique(ids.size());
     std::memcpy(unique.data(), ids.data(), ids.size_bytes());
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    // A blocking communicator could not be aborted when a rank fails (docs/decisions/008).
     config.blocking = 0;
     ncclComm_t made = nullptr;
     const auto num_ids = static_cast<int>(unique.size());

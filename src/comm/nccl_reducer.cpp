@@ -28,7 +28,7 @@ constexpr std::string_view kNextStep =
 // or that only hears of a peer's failure, leaves the word to one that knows the cause.
 enum Vote : std::int64_t { through, waiting, without_cause, failed };
 
-// NCCL's word for a failure somewhere else.
+// The error of a rank that NCCL tells only that another rank failed.
 struct PeerFailure : Error {
   using Error::Error;
 };
@@ -89,7 +89,7 @@ void NcclReducer::check_version() {
   agree_same(comm_, ErrorKind::environment, "the version of NCCL", nccl_version_text(version_));
 }
 
-// Collective. One from every so many ranks, on all ranks.
+// Collective. One id from every `ranks_per_id` ranks, the same list on all ranks.
 std::vector<NcclUniqueId> NcclReducer::unique_ids() {
   std::vector<std::int64_t> ids_per_rank(to_size(comm_.world_size()));
   for (std::size_t rank = 0; rank < ids_per_rank.size(); rank += to_size(sizes_.ranks_per_id)) {
@@ -118,7 +118,8 @@ void NcclReducer::make_communicator() {
 
 void NcclReducer::sum(std::span<std::int64_t> values) {
   const trace::Span span(trace::Kind::collective, "reduce");
-  // Waiting for a slow peer here is no fault of NCCL's.
+  // The wait for a slow peer happens here, in MPI and without a limit, so that the limits on phases
+  // of NCCL do not count it.
   agree_on(comm_, [&] {
     const auto num_bytes =
         std::min(std::ssize(values), sizes_.piece) * std::int64_t{sizeof(std::int64_t)};
@@ -179,7 +180,7 @@ void NcclReducer::close() {
   }
 }
 
-// What this rank has to say about a phase that began at `begin`.
+// Says how far this rank is with a phase that began at `begin`, with the error if it failed.
 NcclReducer::Report NcclReducer::look(std::string_view phase,
                                       const std::function<bool()>& is_through,
                                       std::chrono::nanoseconds begin) const {
@@ -197,8 +198,8 @@ NcclReducer::Report NcclReducer::look(std::string_view phase,
                 kNextStep)};
 }
 
-// Collective. Looks again and again, and after each look all ranks say how far they are: so MPI is
-// kept moving, and all stop in the same round.
+// Collective. Asks `is_through` again and again, and after each answer all ranks vote. So MPI is
+// kept moving, and all ranks stop in the same round.
 NcclReducer::Outcome NcclReducer::watch(std::string_view phase,
                                         const std::function<bool()>& is_through) {
   for (const auto begin = patience_.now();; patience_.rest()) {
@@ -220,6 +221,8 @@ NcclReducer::Outcome NcclReducer::watch(std::string_view phase,
   }
 }
 
+// Collective after a failure: throws AgreedFailure on all ranks, with the line of a rank that knows
+// the cause.
 void NcclReducer::require(const Outcome& outcome) {
   if (!outcome.failed) return;
   try {

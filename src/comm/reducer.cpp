@@ -64,11 +64,12 @@ std::unique_ptr<Reducer> make_reducer(ReduceRequest request, const device::Devic
 
 namespace {
 
+// Rank 0 holds a piece of every rank at once, 64 MiB in all.
 constexpr std::int64_t kGatheredValues = (std::int64_t{64} << 20) / sizeof(std::int64_t);
 
 using Values = std::vector<std::int64_t>;
 
-// Rank after rank, modulo 2^64 as MPI's and NCCL's sums are.
+// Adds up rank after rank, modulo 2^64 as MPI's and NCCL's sums are.
 Values added_up(const Values& gathered, std::size_t length) {
   Values sums(length);
   for (std::size_t i = 0; i < gathered.size(); ++i) {
@@ -79,7 +80,8 @@ Values added_up(const Values& gathered, std::size_t length) {
   return sums;
 }
 
-// Collective. The sum of a piece, on every rank, without any reduction of the library.
+// Collective. The sum of a piece, on every rank, by gathering, adding on rank 0 and sending:
+// without any reduction of a library, because that is what is checked.
 Values sum_at_root(const Communicator& comm, std::span<const std::int64_t> local) {
   const auto length = local.size();
   Values gathered(comm.is_root() ? length * to_size(comm.world_size()) : 0);
@@ -110,6 +112,7 @@ std::string place_of(const exact::StateLayout& layout, std::int64_t element) {
 
 void verified_sum(Reducer& reducer, const Communicator& comm, exact::State& state) {
   Values local;
+  // The reducer adds in place, so the second way needs a copy of what this rank had.
   agree_on(comm, [&] { local.assign(state.values().begin(), state.values().end()); });
   reducer.sum(state.values());
   const auto piece = std::max<std::int64_t>(1, kGatheredValues / comm.world_size());

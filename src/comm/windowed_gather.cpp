@@ -15,7 +15,7 @@
 namespace tally::comm {
 namespace {
 
-// Rows of `window` among the `count` rows from `first` on, counted from `first`.
+// Returns those of the `count` rows from `first` on that lie in `window`, counted from `first`.
 RowRange part_of(const RowRange& window, std::int64_t first, std::int64_t count) {
   const std::int64_t begin = std::clamp<std::int64_t>(window.first - first, 0, count);
   const std::int64_t end = std::clamp<std::int64_t>(window.first + window.count - first, 0, count);
@@ -34,6 +34,7 @@ RowWindows::RowWindows(std::span<const std::int64_t> rows_per_rank, std::int64_t
                        std::int64_t window_bytes)
     : rows_per_rank_(rows_per_rank.begin(), rows_per_rank.end()),
       num_rows_(std::accumulate(rows_per_rank.begin(), rows_per_rank.end(), std::int64_t{0})),
+      // A row that is larger than a window is moved alone, so that all windows make progress.
       max_rows_(std::max<std::int64_t>(1, window_bytes / std::max<std::int64_t>(1, row_bytes))) {}
 
 std::optional<RowWindow> RowWindows::next() {
@@ -53,7 +54,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// This rank's rows of one window, column by column, each with room for `num_rows`.
+// Returns this rank's rows of one window, column by column, each with room for `num_rows`.
 std::vector<Bytes> read_part(const RowSource& source, const RowRange& part, std::int64_t num_rows) {
   std::vector<Bytes> columns(source.row_bytes.size());
   for (std::size_t c = 0; part.count > 0 && c < columns.size(); ++c) {
@@ -64,7 +65,8 @@ std::vector<Bytes> read_part(const RowSource& source, const RowRange& part, std:
   return columns;
 }
 
-// Passes rows on at rank 0; after a failure of the sink it keeps silent until the next agreement.
+// Passes rows on at rank 0. After a failure of the sink it takes no more of them until the next
+// agreement, for the other ranks go on with the window.
 class RootSink {
  public:
   explicit RootSink(const RowSink& sink) : sink_(sink) {}
@@ -84,13 +86,14 @@ class RootSink {
   std::optional<Error> failure_;
 };
 
-// Collective. One window, a column at a time.
+// Collective. Gathers one window at rank 0, a column at a time.
 void gather_window(const Communicator& comm, const RowSource& source, const RowWindow& window,
                    RootSink& sink) {
   const RowRange& part = window.parts[to_size(comm.rank())];
   std::vector<Bytes> columns;
-  // At rank 0 where it has no rows of its own: room for the widest column. Otherwise, as its rows
-  // come first, the others' are received behind them.
+  // Only rank 0 uses it, and only where it has no rows of its own: it has room for the widest
+  // column. Otherwise the rows of the other ranks are received behind those of rank 0, which come
+  // first.
   Bytes received;
   std::optional<Error> failure = sink.failure();
   if (!failure) {
@@ -103,6 +106,7 @@ void gather_window(const Communicator& comm, const RowSource& source, const RowW
       failure = current_error();
     }
   }
+  // Reading is done before anything is sent: after this all ranks gather all columns.
   agree(comm, failure);
   const auto counts = window.counts();
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -125,6 +129,7 @@ void gather_in_order(const Communicator& comm, const RowSource& source, std::int
   RowWindows windows(comm.all_gather(source.num_rows), all_bytes, window_bytes);
   RootSink root_sink(sink);
   while (const auto window = windows.next()) gather_window(comm, source, *window, root_sink);
+  // The sink may have failed in the last window, behind its agreement.
   agree(comm, root_sink.failure());
 }
 

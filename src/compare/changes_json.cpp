@@ -10,6 +10,7 @@
 namespace tally::compare {
 namespace {
 
+// The keys that changes of classes and of label sets share, in the order of docs/formats.md.
 Json counted(const ChangeCounts& counts, Json first) {
   return {{"right_to_wrong", counts.right_to_wrong},
           {"wrong_to_right", counts.wrong_to_right},
@@ -17,7 +18,7 @@ Json counted(const ChangeCounts& counts, Json first) {
           {"first", std::move(first)}};
 }
 
-// One form of changes after the other.
+// Visits the three forms of changes; the keys of each are listed in docs/formats.md.
 class ChangesJson {
  public:
   explicit ChangesJson(const std::vector<std::string>& class_names) : names_(class_names) {}
@@ -61,6 +62,7 @@ class ChangesJson {
 
  private:
   Json name_of(std::int64_t index) const {
+    // The class is -1 where there is no prediction, and the names may not be known.
     if (index < 0 || index >= std::ssize(names_)) return {};
     return names_[to_size(index)];
   }
@@ -84,6 +86,7 @@ class ChangesJson {
   }
 
   Json prediction_json(const LabelSetPrediction& prediction) const {
+    // A null says that there is no prediction, an empty list that no label is predicted.
     const auto& labels = prediction.labels;
     return {{"prediction", labels ? Json(*labels) : Json()},
             {"name", labels ? names_of(*labels) : Json()},

@@ -29,7 +29,7 @@ std::string list_text(const std::vector<Number>& numbers, const Text& text) {
   return line;
 }
 
-// Labels that only one of them predicts.
+// The labels that `of` predicts and `other` does not. Both lists ascend, as set_difference() needs.
 std::vector<std::int64_t> labels_without(const LabelSetPrediction& of,
                                          const LabelSetPrediction& other) {
   std::vector<std::int64_t> labels;
@@ -39,6 +39,7 @@ std::vector<std::int64_t> labels_without(const LabelSetPrediction& of,
 
 // "B adds labels 3 5, drops label 8"
 std::string set_text(const LabelSetChange& change) {
+  // At most one side has no prediction: two such samples count as unchanged.
   if (!change.a.labels) return "no prediction in A";
   if (!change.b.labels) return "no prediction in B";
   const auto text = [](std::int64_t label) { return format("{}", label); };
@@ -56,7 +57,8 @@ std::string values_text(const std::vector<float>& values) {
   return list_text(values, [](float value) { return format("{:.5g}", value); });
 }
 
-// One form of changes after the other.
+// Visits the three forms of changes. An object is used once, because finish() moves the lines out
+// of it.
 class ChangeLines {
  public:
   explicit ChangeLines(const Comparison& comparison) : comparison_(comparison) {}
@@ -104,6 +106,7 @@ class ChangeLines {
 
   template <class OfKind>
   std::vector<std::string> finish(const OfKind& changes) {
+    // With --changed 0 nothing is listed, and the line of counts has said it all.
     const std::int64_t unlisted = changes.total() - std::ssize(changes.first);
     if (unlisted > 0 && !changes.first.empty()) {
       lines_.push_back(format("  and {} more (--changed N lists N of them)", unlisted));
@@ -113,11 +116,12 @@ class ChangeLines {
 
   // "3" or "3 'cat'"
   std::string class_text(std::int64_t index) const {
+    // A negative class means that the outputs were not finite.
     if (index < 0) return "none";
     const auto& names = comparison_.samples.class_names;
     if (index >= std::ssize(names)) return format("{}", index);
     const std::string& name = names[to_size(index)];
-    // A name that is cut could be cut in the midst of a letter.
+    // A long name is left out and not cut, for the cut could fall inside a UTF-8 character.
     return name.size() <= kMostNameBytes ? format("{} '{}'", index, name) : format("{}", index);
   }
 

@@ -9,7 +9,8 @@
 namespace tally::compare {
 namespace {
 
-// With their places below 2^31, of which ordered_metrics::LocalCurves takes up to four a score.
+// ordered_metrics::LocalCurves takes up to four places for each score, one of the score itself and
+// three of bins, and holds fewer than 2^31 of them.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
 
 }  // namespace
@@ -20,22 +21,27 @@ metrics::MetricOptions choose_metrics(const std::string& task, const TwoRuns& ru
   require_same_classes(runs);
   metrics::MetricOptions options = options_of(task, runs.a.settings);
   options.names = asked;
+  // MetricSet replaces 'standard', 'all' and an empty list by full names, each of which is looked
+  // at by itself.
   const std::vector<std::string> wanted = metrics::MetricSet(options).options().names;
   options.names.clear();
   for (const std::string& metric : wanted) {
+    // The difference of two matrices is no single number. A matrix that is merely part of a set is
+    // dropped without a line in left_out.
     const bool is_matrix = metric.starts_with("confusion_");
     const auto obstacle =
         is_matrix ? std::optional<std::string>("is no single metric") : obstacle_of(metric);
     if (!obstacle) {
       options.names.push_back(metric);
     } else if (std::ranges::find(asked, metric) != asked.end()) {
+      // What the user named must not be missing from the comparison without an error.
       throw Error(ErrorKind::usage, format("metric '{}' {}", metric, *obstacle),
                   "Leave it out of --metrics, or evaluate again.");
     } else if (!is_matrix) {
       pair.left_out.push_back({metric, *obstacle});
     }
   }
-  // No name at all would be the standard set.
+  // To MetricSet an empty list would mean the standard set.
   if (options.names.empty()) {
     throw Error(ErrorKind::usage, "--metrics leaves nothing to compare",
                 "Name metrics, or leave --metrics out.");
@@ -49,6 +55,8 @@ std::optional<std::string> obstacle_of_curves(const TwoRuns& runs, std::int64_t 
     return format("is made of {} scores in order, more than the {} that compare holds", num_scores,
                   kMostScores);
   }
+  // Whether curves were made of rounded scores decides on their values, so a file that does not say
+  // it cannot be compared by them.
   const auto does_not_say = [](const KnownRun& known) { return !known.settings.curves; };
   const std::string silent = who(runs, does_not_say);
   if (silent.empty()) return std::nullopt;

@@ -13,14 +13,16 @@
 namespace tally::compare {
 namespace {
 
-// Of shares of samples there is a closed form, which owes nothing to a seed.
+// The share of right samples has an interval in closed form, which does not depend on a seed
+// (decision 14). It replaces that of the bootstrap.
 void use_closed_form(const Outcomes& outcomes, std::vector<MetricDifference>& metrics) {
   const auto share = std::ranges::find(metrics, outcomes.metric, &MetricDifference::name);
   if (share != metrics.end()) share->interval = difference_interval(outcomes.table);
 }
 
-// Outputs that are not finite count as wrong, or have no part in a metric: of that one the values
-// of A and B are of the same samples only where both have them.
+// Some metrics count outputs that are not finite as wrong, others leave the sample out. Where A and
+// B have them for different samples, the values of the latter metrics are of different samples, and
+// no side may be called better by them.
 void judge_not_finite(const PairedSamples& samples, Comparison& comparison) {
   std::int64_t in_a = 0;
   std::int64_t in_b = 0;
@@ -44,6 +46,7 @@ void judge_not_finite(const PairedSamples& samples, Comparison& comparison) {
 }
 
 void fill_run_info(const SavedRun& a, const SavedRun& b, Comparison& comparison) {
+  // require_same_samples() has ensured that B has the same task, identity and number of samples.
   comparison.task = a.attribute("task");
   comparison.a = a.info();
   comparison.b = b.info();
@@ -58,14 +61,16 @@ void fill_run_info(const SavedRun& a, const SavedRun& b, Comparison& comparison)
 std::optional<Side> MetricDifference::better() const {
   if (!of_same_samples || !interval || (interval->low <= 0 && interval->high >= 0))
     return std::nullopt;
+  // The difference is B - A: above 0 the value of B is larger.
   return (interval->low > 0) == less_is_better ? Side::a : Side::b;
 }
 
 namespace {
 
+// The level of significance; docs/metrics.md promises it.
 constexpr double kLevel = 0.05;
 
-// By McNemar's test.
+// The side that is right more often, if the test finds a difference at this level.
 std::optional<Side> better_by_test(const ContingencyTable& table) {
   if (mcnemar_p_value(table) >= kLevel) return std::nullopt;
   return table.only_a_right > table.only_b_right ? Side::a : Side::b;
@@ -94,7 +99,8 @@ std::string metrics_of(const MetricDifference& metric, const std::string& test) 
                 difference_text(*metric.difference), interval, test);
 }
 
-// The metric of the outcomes, by the test.
+// The test alone decides. Near the border the interval may say something else, because it is
+// another calculation, and then the sentence says so.
 Conclusion conclude_by_test(const Comparison& comparison, const MetricDifference& share) {
   const ContingencyTable& table = comparison.outcomes->table;
   const auto better = better_by_test(table);
@@ -117,6 +123,7 @@ Conclusion conclude(const Comparison& comparison) {
         std::ranges::find(metrics, comparison.outcomes->metric, &MetricDifference::name);
     if (share != metrics.end()) return conclude_by_test(comparison, *share);
   }
+  // choose_metrics() does not return without a metric.
   const MetricDifference& first = metrics.at(0);
   const auto better = first.better();
   return {better, first.name, format("{}: {}.", verdict(better), metrics_of(first, ""))};
@@ -129,6 +136,7 @@ Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::p
   require_same_samples(run_a, run_b);
   ReadPair pair = read_pair(run_a, run_b, options.metrics);
 
+  // All that can be refused has been refused here, before the bootstrap takes its time.
   Comparison comparison;
   fill_run_info(run_a, run_b, comparison);
   comparison.options = options;

@@ -10,7 +10,7 @@
 namespace tally::compare {
 namespace {
 
-// Rises when a key is removed or changes its meaning.
+// It rises when a key is removed or changes its meaning.
 constexpr int kSchema = 1;
 
 Json side_or_null(std::optional<Side> side) {
@@ -19,6 +19,7 @@ Json side_or_null(std::optional<Side> side) {
 }
 
 Json run_json(const RunInfo& run) {
+  // An empty digest of weights means that the model had its own.
   return {{"path", run.path},
           {"model", run.model},
           {"model_sha256", run.model_sha256},
@@ -26,7 +27,8 @@ Json run_json(const RunInfo& run) {
           {"predictions_digest", run.predictions_digest}};
 }
 
-// null where the outcomes are not of this metric.
+// Two keys, "accuracy" and "exact_match", share this form. The result is null for the one that the
+// outcomes are not of, or for both where no sample is right or wrong.
 Json table_json(const std::optional<Outcomes>& outcomes, std::string_view metric) {
   if (!outcomes || outcomes->metric != metric) return {};
   const ContingencyTable& table = outcomes->table;
@@ -77,6 +79,7 @@ std::string to_json(const Comparison& comparison) {
                      {"scored", comparison.samples.scored()},
                      {"ignored", comparison.samples.ignored}};
   json["definitions"] = comparison.definitions;
+  // The key is named after the option --bootstrap-replicas, and stays as it is documented.
   json["bootstrap"] = {{"replicas", comparison.options.replicates},
                        {"seed", comparison.options.seed}};
   json["accuracy"] = table_json(comparison.outcomes, "accuracy");
@@ -88,7 +91,7 @@ std::string to_json(const Comparison& comparison) {
                         {"metric", conclusion.metric},
                         {"sentence", conclusion.sentence}};
   json["notes"] = comparison.notes;
-  // Paths that are not UTF-8 shall not stop a report.
+  // A path that is not UTF-8 must not stop the output: such bytes become U+FFFD.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

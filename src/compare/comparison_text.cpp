@@ -13,7 +13,7 @@ namespace tally::compare {
 namespace {
 
 constexpr double kLarge = 1000;
-constexpr double kSmall = 0.00095;  // would have less than two digits
+constexpr double kSmall = 0.00095;  // below it, four decimals show less than two digits
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::string value_text(double value) {
 std::string difference_text(double difference) {
   const double size = std::abs(difference);
   if (size >= kLarge) return format("{:+.6g}", difference);
-  if (size == 0) return "+0.0000";  // of a negative zero, too
+  if (size == 0) return "+0.0000";  // also for a negative zero
   return size < kSmall ? format("{:+.1e}", difference) : format("{:+.4f}", difference);
 }
 
@@ -39,6 +39,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 std::string run_line(const char* side, const RunInfo& run) {
+  // Runs of one model with different weights differ in the digest of the weights alone.
   const bool own = run.weights_sha256.empty();
   return format("{}: {} (model {}, {} {:.12}…)", side, printable(run.path), printable(run.model),
                 own ? "sha256" : "with weights",
@@ -94,10 +95,12 @@ void add_metrics(const Comparison& comparison, Lines& lines) {
                optional_text(metric.a, value_text), optional_text(metric.b, value_text),
                optional_text(metric.difference, difference_text),
                metric.interval ? interval_text(*metric.interval) : "none", better_text(metric));
+    // The last column is empty where neither side is better, and no line ends in blanks.
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(std::move(line));
   }
   const auto& outcomes = comparison.outcomes;
+  // Only the metric of the outcomes has no interval from the bootstrap.
   const bool has_share =
       outcomes && std::ranges::find(comparison.metrics, outcomes->metric,
                                     &MetricDifference::name) != comparison.metrics.end();

@@ -20,6 +20,7 @@ double correlation(const ContingencyTable& table) {
   const double only_a = as_double(table.only_a_right);
   const double only_b = as_double(table.only_b_right);
   const double neither = as_double(table.neither_right);
+  // The factors are doubles, because the product may exceed 64 bits from about 110,000 samples on.
   const double margins =
       (both + only_a) * (only_b + neither) * (both + only_b) * (only_a + neither);
   if (margins == 0) return 0;
@@ -36,6 +37,8 @@ double joined(double x, double y, double phi) {
 }  // namespace
 
 double mcnemar_p_value(const ContingencyTable& table) {
+  // Twice the tail exceeds 1 where both parts are equal. This also covers runs that differ on no
+  // sample.
   if (table.only_a_right == table.only_b_right) return 1;
   const boost::math::binomial_distribution<double> equally_likely(
       as_double(table.only_a_right + table.only_b_right), 0.5);
@@ -52,8 +55,10 @@ std::optional<Interval> difference_interval(const ContingencyTable& table) {
   const double phi = correlation(table);
   const double difference =
       as_double(table.only_b_right - table.only_a_right) / as_double(table.total());
+  // The lower limit takes the lower limit of B and the upper one of A, the upper limit the reverse.
   const double below = joined(*b.value() - around_b->low, around_a->high - *a.value(), phi);
   const double above = joined(around_b->high - *b.value(), *a.value() - around_a->low, phi);
+  // A difference of two shares lies in [-1, 1].
   return Interval{std::max(-1.0, difference - below), std::min(1.0, difference + above),
                   "newcombe"};
 }

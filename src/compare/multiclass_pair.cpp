@@ -20,7 +20,8 @@ ClassPrediction prediction_of(const MulticlassRecord& row) {
   return {row.prediction, row.confidence};
 }
 
-// [rows, classes]
+// Fills targets, [rows, classes], with one problem for each class: this class against all others. A
+// row that is ignored or has no finite outputs takes part in none of them.
 void fill_targets(std::span<const MulticlassRecord> rows, std::span<std::uint8_t> targets) {
   const std::size_t classes = targets.size() / rows.size();
   for (const MulticlassRecord& row : rows) {
@@ -75,6 +76,7 @@ std::int64_t MulticlassPair::num_ignored() const {
 std::optional<Outcomes> MulticlassPair::outcomes() const {
   Outcomes outcomes{.metric = "accuracy", .table = {}};
   for (std::size_t i = 0; i < a_.size(); ++i) {
+    // A sample without finite outputs has the rank -1 and so counts as wrong.
     if (!a_[i].ignored) outcomes.table.add(a_[i].is_right(), b_[i].is_right());
   }
   return outcomes;
@@ -87,6 +89,7 @@ Changes MulticlassPair::changes(std::int64_t most) const {
     const MulticlassRecord& b = b_[i];
     if (a.ignored || a.prediction == b.prediction) continue;
     changes.counts.add(a.is_right(), b.is_right());
+    // All changes are counted, whether they are listed or not.
     if (std::ssize(changes.first) >= most) continue;
     changes.first.push_back({.index = static_cast<std::int64_t>(a.index),
                              .label = a.label,
@@ -103,6 +106,7 @@ std::string_view this_task() { return task_name(TaskKind::multiclass); }
 using metrics::Definitions;
 using metrics::MulticlassRecord;
 
+// Equal identities are only what the files say, and a damaged file may hold other labels.
 void require_same_labels(const SavedRun& a, const std::vector<MulticlassRecord>& rows_a,
                          const SavedRun& b, const std::vector<MulticlassRecord>& rows_b) {
   const auto [in_a, in_b] =
@@ -125,7 +129,8 @@ bool has_class_weights(const KnownRun& known) { return known.settings.has_class_
 std::optional<std::string> lack_of_scores(const TwoRuns& runs, bool wants_outputs) {
   const std::string who_lacks = who(runs, wants_outputs ? has_no_outputs : has_no_scores);
   if (who_lacks.empty()) return std::nullopt;
-  // Of a model that returns probabilities they are the outputs.
+  // A model that returns probabilities has no logits to be saved: the probabilities are its
+  // outputs.
   const bool has_logits = runs.a.settings.outputs != metrics::OutputKind::probabilities &&
                           runs.b.settings.outputs != metrics::OutputKind::probabilities;
   if (wants_outputs && has_logits) return lack_of_column("logits", who_lacks);
@@ -152,6 +157,8 @@ std::optional<std::string> obstacle_of(const std::string& metric, const TwoRuns&
     return lack ? lack : obstacle_of_curves(runs, num_scores);
   }
   if (metric == "loss") return obstacle_of_loss(runs);
+  // The Brier score needs all probabilities. The hinge loss of scikit-learn is measured on what the
+  // model returns, that of torchmetrics on probabilities.
   if (metric == "brier") return lack_of_scores(runs, false);
   if (metric != "hinge") return std::nullopt;
   return lack_of_scores(runs, runs.a.settings.definitions == Definitions::sklearn);
@@ -159,6 +166,8 @@ std::optional<std::string> obstacle_of(const std::string& metric, const TwoRuns&
 
 void add_scores_of_both(const TwoRuns& runs, const metrics::MetricOptions& options,
                         std::vector<MulticlassRecord>& a, std::vector<MulticlassRecord>& b) {
+  // From outputs on both sides every value is computed as in the reports. Otherwise the columns
+  // give all but what needs scores, and scores are read only where a metric needs them.
   const bool both_outputs = !has_no_outputs(runs.a) && !has_no_outputs(runs.b);
   const bool wants_scores = std::ranges::any_of(options.names, [](const std::string& metric) {
     return metric == "brier" || metric == "hinge" ||
@@ -170,9 +179,11 @@ void add_scores_of_both(const TwoRuns& runs, const metrics::MetricOptions& optio
   add_scores(runs.b.run, runs.b.settings, options, what, b);
 }
 
-// Where a metric needs the scores in order; the files are open as long as they are.
+// The readers of scores, where a metric needs them in order. They keep the files open as long as
+// they live.
 ClassScores scores_in_order(const TwoRuns& runs, const metrics::MetricOptions& options) {
   if (!metrics::MetricSet(options).needs_order()) return {};
+  // obstacle_of_curves() has ensured that A's file says how its curves were made.
   return {.a = probabilities_of(runs.a.run, runs.a.settings),
           .b = probabilities_of(runs.b.run, runs.b.settings),
           .keys = runs.a.settings.curves.value()};

@@ -29,7 +29,8 @@ Columns read_columns(const SavedRun& run) {
           .confidence = run.column<float>("confidence", kSave)};
 }
 
-// What of one row cannot be.
+// Checks that the columns of one row fit each other and the settings. Error(dataset) names the
+// value that cannot be.
 class RowCheck {
  public:
   RowCheck(const SavedRun& run, const ScoringSettings& settings) : run_(run), settings_(settings) {}
@@ -66,8 +67,9 @@ class RowCheck {
       run_.throw_dataset_error(column, row, format("{}", value), "a finite number");
   }
 
-  // What models of half precision return may lie outside by 0.01, or by a factor of exp(0.01) where
-  // it is a logarithm: evaluation takes no more (kSlack in metrics/passes/deterministic_math.hpp).
+  // A probability that a model of half precision returns may lie outside [0, 1] by 0.01, or by a
+  // factor of exp(0.01) where the model returns its logarithm. Evaluation accepts no more (kSlack
+  // in metrics/passes/deterministic_math.hpp).
   void expect_probability(std::string_view column, std::size_t row, double value) const {
     constexpr double kMost = 1.0101, kLeast = -0.01;
     if (!(value >= kLeast && value <= kMost))
@@ -78,14 +80,15 @@ class RowCheck {
   const ScoringSettings& settings_;
 };
 
-// The best there is.
+// Chooses the best scores that the file holds: logits are what the model returned, probabilities
+// that were made of them are rounded.
 ScoreColumn score_column(const SavedRun& run, const ScoringSettings& settings) {
   if (run.has_column("logits")) return {"logits", settings.outputs};
   return {"probabilities", OutputKind::probabilities};
 }
 
-// Scores of a row as column `probabilities` has them. Those of a row without a prediction are left
-// as they are where they say why.
+// Turns the scores of a row into what the column `probabilities` would hold. Those of a row without
+// a prediction stay where they are not finite, for they are the reason.
 void round_to_probabilities(OutputKind kind, bool is_predicted, std::span<float> scores) {
   const bool finite = std::ranges::all_of(scores, [](float score) { return std::isfinite(score); });
   if (!is_predicted && !finite) return;
@@ -105,6 +108,8 @@ void take(const SavedRun& run, std::string_view column, std::size_t i,
     row.hinge = found.hinge;
     return;
   }
+  // Rounded probabilities may tie where the scores did not, so that only scores as the model
+  // returned them must give the saved prediction and rank.
   if (found.prediction != row.prediction || found.label_rank != row.label_rank) {
     run.throw_dataset_error(column, i, format("scores of prediction {}", found.prediction),
                             format("those of prediction {}", row.prediction));
@@ -133,7 +138,8 @@ std::vector<MulticlassRecord> rows_of_columns(const SavedRun& run,
     row.index = static_cast<std::uint64_t>(run.indices()[i]);
     row.label = columns.label[i];
     row.prediction = columns.prediction[i];
-    // Ties are not saved: values of metrics do not depend on them.
+    // Ties are not saved, and no value of a metric depends on them: only their bounds do, which are
+    // not compared.
     row.label_rank = row.best_rank = row.worst_rank = columns.label_rank[i];
     row.ignored = settings.ignore_index == row.label;
     row.finite = row.prediction != -1;
@@ -148,11 +154,13 @@ std::vector<MulticlassRecord> rows_of_columns(const SavedRun& run,
 ReadProbabilities probabilities_of(const SavedRun& run, const ScoringSettings& settings) {
   const ScoreColumn column = score_column(run, settings);
   const std::int64_t classes = settings.num_classes;
+  // A std::function is copied, and a Dataset cannot be: all copies share it.
   const auto scores =
       std::make_shared<hdf5::Dataset>(run.rows(column.name, column.name, {classes}));
   return [scores, column, classes](std::int64_t first, std::int64_t count,
                                    std::span<float> probabilities) {
     scores->read_rows(first, count, std::as_writable_bytes(probabilities));
+    // The scores are read into the caller's memory, where each row is then replaced.
     std::vector<float> row(to_size(classes));
     for (; !probabilities.empty(); probabilities = probabilities.subspan(row.size())) {
       std::ranges::copy(probabilities.first(row.size()), row.begin());
@@ -166,6 +174,7 @@ void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 std::vector<MulticlassRecord>& rows) {
   const ScoreColumn column = score_column(run, settings);
   const bool must_round = what != FromScores::all && column.kind != OutputKind::probabilities;
+  // Scores that are rounded to probabilities first are examined as such.
   const auto rules =
       metrics::score_rules(options, must_round ? OutputKind::probabilities : column.kind);
   const std::int64_t classes = settings.num_classes;

@@ -18,6 +18,7 @@ namespace {
 using metrics::LabelSample;
 using metrics::MultilabelRecord;
 
+// Without finite outputs none is counted as right, so that such a sample is wrong.
 bool is_right(const MultilabelRecord& row) { return row.right == row.scored; }
 
 // What one run predicts at a threshold.
@@ -56,7 +57,7 @@ std::vector<std::int64_t> labels_set(const LabelSample& sample) {
   return labels;
 }
 
-// Samples [first, first + count).
+// A view of samples [first, first + count), which copies nothing.
 metrics::MultilabelRecords part_of(const metrics::LabelStatistics& stats, std::int64_t first,
                                    std::int64_t count) {
   const metrics::MultilabelRecords all = stats.view();
@@ -101,6 +102,7 @@ std::unique_ptr<CurveMetrics> MultilabelPair::ordered(Side side) const {
         std::ranges::copy(window.targets, targets.begin());
         for (const MultilabelRecord& row : window.rows) {
           const auto of_row = targets.first(window.targets.size() / window.rows.size());
+          // A counted score that is not finite would be an Error(numeric).
           if (!row.finite) std::ranges::fill(of_row, ordered_metrics::kNotCounted);
           targets = targets.subspan(of_row.size());
         }
@@ -123,6 +125,7 @@ std::optional<Outcomes> MultilabelPair::outcomes() const {
 }
 
 bool MultilabelPair::is_changed(std::size_t sample) const {
+  // If neither is finite, all probabilities are NaN, no label is predicted, and nothing differs.
   if (a_.rows[sample].finite != b_.rows[sample].finite) return true;
   const LabelSample a = a_.view().sample(sample);
   const LabelSample b = b_.view().sample(sample);
@@ -183,7 +186,7 @@ struct TwoLabelRuns {
   LabelRun a, b;
 };
 
-// In which of them there is less than that; empty if in neither.
+// The runs that hold less than `wanted` (the values of the enum ascend); empty if neither does.
 std::string who_lacks(const TwoLabelRuns& labels, SavedLabelScores wanted) {
   return who(labels.runs,
              [&](const KnownRun& known) { return LabelRun(known).saved_scores() < wanted; });
@@ -220,6 +223,7 @@ std::optional<std::string> obstacle_of(const std::string& metric, const TwoLabel
   if (metric == "hinge" && labels.a.settings.definitions == Definitions::sklearn) {
     return lack_of_outputs(labels);
   }
+  // What is not named here is made of what each of these files holds.
   constexpr std::array kOfProbabilities{"brier", "coverage_error", "ranking_loss",
                                         "label_ranking_average_precision"};
   if (std::ranges::find(kOfProbabilities, metric) == kOfProbabilities.end()) return std::nullopt;
@@ -260,6 +264,7 @@ LabelStatistics statistics_of(const LabelRun& labels, const metrics::MetricOptio
   if (labels.saved_scores() != SavedLabelScores::predictions_only) {
     add_scores(labels, options, loss, stats);
   }
+  // A's threshold holds for both runs, so that labels are counted at it and not as they were.
   count_right(static_cast<float>(options.threshold), stats);
   return stats;
 }
@@ -274,6 +279,7 @@ ReadPair read_label_pair(const SavedRun& a, const SavedRun& b,
   ReadPair pair;
   const auto obstacle = [&](const std::string& metric) { return obstacle_of(metric, labels); };
   auto options = choose_metrics(a.attribute("task"), runs, names, obstacle, pair);
+  // Where one run has the better scores, both are measured by the lesser ones of the other.
   const bool both_outputs = who_lacks(labels, SavedLabelScores::outputs).empty();
   const LossFrom loss = both_outputs ? LossFrom::scores : LossFrom::column;
   LabelStatistics stats_a = statistics_of(labels.a, options, loss);

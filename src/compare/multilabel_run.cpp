@@ -16,6 +16,8 @@ using metrics::kNotScored;
 using metrics::LabelStatistics;
 using metrics::MultilabelRecord;
 
+// Stands for the prediction of a sample whose outputs are not finite: the number that the column of
+// several labels holds, in place of the -1 of a binary run.
 constexpr std::uint8_t kNoPrediction = 255;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -26,7 +28,8 @@ struct LabelColumns {
   std::vector<float> loss;                // [samples]
 };
 
-// A column of one value a label, of which one stands for something else; as small numbers.
+// Reads a column of 0 and 1, one value a label, as bytes. `special`, if there is one, is a third
+// value that the file may hold; it becomes `mark`. Error(dataset) names any other value.
 template <class Value>
 std::vector<std::uint8_t> marks_of(const LabelRun& labels, const char* column,
                                    std::optional<std::int64_t> special, std::uint8_t mark) {
@@ -43,6 +46,8 @@ std::vector<std::uint8_t> marks_of(const LabelRun& labels, const char* column,
   return marks;
 }
 
+// Values in the place of probabilities that are not saved. They lie on the side of the threshold on
+// which the label was predicted.
 std::vector<float> stand_ins(const std::vector<std::uint8_t>& predictions) {
   std::vector<float> values(predictions.size());
   std::ranges::transform(predictions, values.begin(), [](std::uint8_t predicted) {
@@ -73,7 +78,7 @@ LabelColumns read_columns(const LabelRun& labels) {
   return columns;
 }
 
-// Whether prediction and probability of one label cannot both be.
+// Throws Error(dataset) where prediction and probability of one label contradict each other.
 void check_label(const LabelRun& labels, const LabelColumns& columns, std::size_t i) {
   const std::size_t row = i / to_size(labels.num_labels);
   const std::uint8_t predicted = columns.predictions[i];
@@ -112,6 +117,7 @@ MultilabelRecord row_of(const LabelRun& labels, const LabelColumns& columns, std
   if (!std::isfinite(columns.loss[i])) {
     labels.run.throw_dataset_error("loss", i, format("{}", columns.loss[i]), "a finite number");
   }
+  // The column holds the mean over the scored labels, the record their sum.
   row.loss = double{columns.loss[i]} * row.scored;
   return row;
 }
@@ -131,7 +137,7 @@ LabelRun::LabelRun(const KnownRun& known)
 SavedLabelScores LabelRun::saved_scores() const {
   if (has_logits) return SavedLabelScores::outputs;
   if (!has_probabilities) return SavedLabelScores::predictions_only;
-  // Of one label there may be two, of which one is saved.
+  // A binary model may return two probabilities, of which the file holds that of class 1 only.
   const bool as_returned = !is_binary && settings.outputs == metrics::OutputKind::probabilities;
   return as_returned ? SavedLabelScores::outputs : SavedLabelScores::probabilities;
 }
@@ -166,18 +172,20 @@ using metrics::LabelStatistics;
 using metrics::MultilabelRecord;
 using metrics::OutputKind;
 
-// Of a probability that was made of a rounded difference of two scores.
+// How far a probability that is made of a saved score may lie from the saved probability: of a
+// binary model with two outputs the file holds their difference, rounded to float32.
 constexpr float kRounding = 1e-6f;
 
-// The best there is, or what every file with scores has or can be brought to.
+// Chooses the best scores that the file holds; with the loss from the column it chooses
+// probabilities, which every file with scores has or can give.
 ScoreColumn score_column(const LabelRun& labels, LossFrom loss) {
   const bool wants_best = loss == LossFrom::scores || !labels.has_probabilities;
   if (labels.has_logits && wants_best) return {"logits", labels.settings.outputs};
   return {labels.probability_column(), OutputKind::probabilities};
 }
 
-// A class of two with a score of -Inf has no chance: the difference is infinite, and is finite for
-// all that. Read again it is the one whose loss is that of an impossible class.
+// Where one of two class scores is -Inf, their difference is infinite although the outputs count as
+// finite. It is replaced by the log-odds whose loss is that of a class of probability 0.
 void bound_log_odds(std::span<const MultilabelRecord> rows, std::span<float> scores) {
   constexpr auto kCertain = static_cast<float>(metrics::kZeroProbabilityLoss);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -185,7 +193,7 @@ void bound_log_odds(std::span<const MultilabelRecord> rows, std::span<float> sco
   }
 }
 
-// What the scores say of a window, on its way into the statistics of all samples.
+// Takes over what the scores of one window say into the statistics of all samples.
 class Taker {
  public:
   Taker(const LabelRun& labels, std::string column, LossFrom loss)
@@ -215,7 +223,8 @@ class Taker {
     if (loss_ == LossFrom::column) row.loss = saved.loss;
   }
 
-  // A saved probability is the one that was predicted by; another replaces its stand-in.
+  // A saved probability stays, because the labels were predicted by it. Where only predictions are
+  // saved, the probability that the scores give replaces its stand-in.
   void take_probability(std::size_t i, float found, float& probability) const {
     if (std::isnan(found)) return;
     const bool fits = labels_.has_probabilities ? std::abs(probability - found) <= kRounding
@@ -259,6 +268,8 @@ void add_scores(const LabelRun& labels, const metrics::MetricOptions& options, L
       labels.run.throw_dataset_error(column.name, to_size(first + *found.wrong_kind_row),
                                      "values out of range", metrics::name(rules.kind));
     }
+    // The scores gave probabilities as float32. Examined as such, they give what a run has that
+    // saved only probabilities.
     if (must_round) {
       std::ranges::copy(found.probabilities, values.begin());
       metrics::compute_multilabel_statistics(scores, targets, first, count, rounded, found);

@@ -10,11 +10,11 @@
 namespace tally::compare {
 namespace {
 
-// What the rows of a window add is bounded: it is kept for all replicates. Of few classes it lies
-// in a core's cache.
+// The addends of a window, 16 bytes each, are held while all replicates count them, so that their
+// number is bounded. With few classes a window of kMostRows rows fits into the cache of a core.
 constexpr std::int64_t kMostRows = 2048;
 constexpr std::int64_t kMostAddends = std::int64_t{1} << 20;
-constexpr std::int64_t kFirstRows = 16;                      // tell how much a row adds
+constexpr std::int64_t kFirstRows = 16;                      // show how much a row adds
 constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;  // of states held at a time
 
 // What both runs count in one replicate.
@@ -34,6 +34,7 @@ void for_each_window(const PairedSamples& samples, const Visit& visit) {
     const auto b = samples.prepare(Side::b, first, count);
     visit(first, a, b);
     first += count;
+    // The window before shows how many addends a row has; the 1 avoids a division by 0.
     const std::int64_t of_one = 1 + std::max(a.num_addends(), b.num_addends()) / count;
     rows = std::clamp<std::int64_t>(kMostAddends / of_one, 1, kMostRows);
   }
@@ -48,6 +49,8 @@ Counted count_once(const PairedSamples& samples) {
   return counted;
 }
 
+// The weight depends on the global index, not on the run or the window, which is what pairs A and
+// B. It is at most 20 and so fits into a byte.
 void fill_weights(const PairedSamples& samples, std::int64_t first,
                   const metrics::PoissonWeights& of_replicate, std::span<std::uint8_t> weights) {
   for (std::uint8_t& weight : weights) {
@@ -55,7 +58,8 @@ void fill_weights(const PairedSamples& samples, std::int64_t first,
   }
 }
 
-// Of replicates first_replicate and on.
+// Counts a group of replicates in one pass over the samples: the rows of a window are prepared once
+// for all replicates of the group.
 void count_replicates(const PairedSamples& samples, std::int64_t seed, std::int64_t first_replicate,
                       std::span<Counted> replicates) {
   std::vector<std::uint8_t> weights;
@@ -93,7 +97,8 @@ std::vector<MetricDifference> differences_of(const PairedSamples& samples, const
   return differences;
 }
 
-// What the replicates found of each metric, where it is defined.
+// The differences of each metric, [metric][replicate]. A replicate in which a metric is undefined
+// adds nothing, which percentile_interval() notices by the number.
 using OfReplicates = std::vector<std::vector<double>>;
 
 void add_replicate(const std::vector<MetricDifference>& found, OfReplicates& of_replicates) {
@@ -111,11 +116,13 @@ void add_intervals(const OfReplicates& of_replicates, std::int64_t replicates,
   }
 }
 
-// Of metrics that are made of counts.
+// The differences of the metrics that are made of counts.
 std::vector<MetricDifference> counted_differences(const PairedSamples& samples,
                                                   std::int64_t replicates, std::int64_t seed) {
   auto metrics = differences_of(samples, count_once(samples));
   OfReplicates of_replicates(metrics.size());
+  // Each replicate needs two States. As many replicates as fit into kMostBytes are counted in one
+  // pass over the samples, so that many classes mean more passes and not more memory.
   const std::int64_t at_once = std::clamp<std::int64_t>(
       kMostBytes / (2 * samples.metrics().layout()->num_bytes()), 1, replicates);
   for (std::int64_t first = 0; first < replicates; first += at_once) {
@@ -143,7 +150,8 @@ std::vector<MetricDifference> differences_of(const CurveMetrics& a, const CurveM
   return differences;
 }
 
-// Of metrics that are made of all scores in order.
+// The differences of the metrics that are made of all scores in order. There is no window here: a
+// replicate needs the weights of all samples at once, a byte each.
 std::vector<MetricDifference> ordered_differences(const PairedSamples& samples,
                                                   std::int64_t replicates, std::int64_t seed) {
   const auto a = samples.ordered(Side::a);

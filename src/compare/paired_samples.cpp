@@ -15,6 +15,8 @@
 namespace tally::compare {
 namespace {
 
+// How the results of a task are read. Tasks without a row cannot be compared; the message lists the
+// others.
 struct Reader {
   TaskKind task;
   ReadPair (*read)(const SavedRun& a, const SavedRun& b, const std::vector<std::string>& names);

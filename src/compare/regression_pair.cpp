@@ -20,9 +20,11 @@ namespace {
 
 using metrics::RegressionRecord;
 
-// Target of what is in no rank correlation.
+// The target of an element that takes part in no rank correlation: PairRows leaves those out.
 constexpr float kNotCounted = std::numeric_limits<float>::quiet_NaN();
 
+// The mean absolute error over the outputs. A prediction that is not finite is as far off as can
+// be, so that a change to or from it is the largest of all.
 double error_of(const RegressionRecord& row) {
   if (!row.finite) return std::numeric_limits<double>::infinity();
   double sum = 0;
@@ -38,6 +40,7 @@ struct SizeOfChange {
   std::int64_t sample = 0;
 };
 
+// Equal changes are ordered by sample, so that the list does not depend on how it is sorted.
 bool comes_before(const SizeOfChange& left, const SizeOfChange& right) {
   return left.size != right.size ? left.size > right.size : left.sample < right.sample;
 }
@@ -46,6 +49,7 @@ bool comes_before(const SizeOfChange& left, const SizeOfChange& right) {
 
 RegressionPair::RegressionPair(metrics::MetricOptions options, PairedValues values)
     : metrics_(std::move(options)), values_(std::move(values)) {
+  // Samples are cut out of the three arrays by position, which needs equal sizes.
   const std::size_t elements = values_.indices.size() * to_size(metrics_.options().num_classes);
   if (values_.targets.size() != elements || values_.a.size() != elements ||
       values_.b.size() != elements) {
@@ -59,6 +63,7 @@ std::uint64_t RegressionPair::index_of(std::int64_t sample) const {
 
 RegressionRecord RegressionPair::row(Side side, std::int64_t sample) const {
   const auto outputs = to_size(metrics_.options().num_classes);
+  // The record points into values_ and copies nothing; it is valid as long as this object.
   const auto from = to_size(sample) * outputs;
   const std::span<const float> predictions = side == Side::a ? values_.a : values_.b;
   return metrics::regression_row(index_of(sample), predictions.subspan(from, outputs),
@@ -73,6 +78,7 @@ metrics::PrecomputedUpdates RegressionPair::prepare(Side side, std::int64_t firs
 }
 
 std::unique_ptr<CurveMetrics> RegressionPair::ordered(Side side) const {
+  // LocalSpearman reads all rows in its constructor, so that `read` may refer to this call.
   const ordered_metrics::PairRows rows{
       .num_rows = size(),
       .num_outputs = metrics_.options().num_classes,
@@ -84,6 +90,7 @@ std::unique_ptr<CurveMetrics> RegressionPair::ordered(Side side) const {
           const auto outputs = to_size(found.num_outputs);
           std::copy_n(found.predictions, outputs, predictions.begin());
           std::copy_n(found.targets, outputs, targets.begin());
+          // A NaN whose target counts would be refused; the row is in no metric of a regression.
           if (!found.finite) std::ranges::fill(targets.first(outputs), kNotCounted);
           predictions = predictions.subspan(outputs);
           targets = targets.subspan(outputs);
@@ -104,10 +111,12 @@ Changes RegressionPair::changes(std::int64_t most) const {
   for (std::int64_t i = 0; i < size(); ++i) {
     const double a = error_of(row(Side::a, i));
     const double b = error_of(row(Side::b, i));
+    // Both errors may be infinite, and the difference of these would be NaN.
     if (a == b) continue;
     ++(b < a ? changes.closer : changes.farther);
     sizes.push_back({std::abs(b - a), i});
   }
+  // Only the listed changes need an order.
   const auto listed = static_cast<std::ptrdiff_t>(std::min<std::int64_t>(most, std::ssize(sizes)));
   std::partial_sort(sizes.begin(), sizes.begin() + listed, sizes.end(), comes_before);
   const auto outputs = metrics_.options().num_classes;
@@ -123,11 +132,14 @@ Changes RegressionPair::changes(std::int64_t most) const {
 
 namespace {
 
+// Reads a column with one value for each output: [samples] for one output, else [samples, outputs].
 std::vector<float> values_of(const KnownRun& known, const char* column) {
   const std::int64_t outputs = known.settings.num_classes;
   return known.run.column<float>(column, "labels", outputs == 1 ? Shape{} : Shape{outputs});
 }
 
+// Evaluation refuses targets that are not finite, so that one in the file means damage.
+// Error(dataset) names it.
 std::vector<float> targets_of(const KnownRun& known) {
   auto targets = values_of(known, "label");
   const auto bad =
@@ -148,7 +160,8 @@ void require_same_targets(const TwoRuns& runs, const std::vector<float>& a,
       "Evaluate both models on one data set.");
 }
 
-// Their pixels are not saved with what they should be.
+// A regression of maps saves the predicted pixels at most (--save masks) and never their targets,
+// so that no error of a pixel can be computed again.
 void refuse_maps(const SavedRun& run) {
   if (!run.has_column("pixels")) return;
   throw Error(
@@ -163,6 +176,7 @@ ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
   const TwoRuns runs{KnownRun(a), KnownRun(b)};
   refuse_maps(a);
   ReadPair pair;
+  // The columns of --save labels give every metric of a regression.
   const auto none = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
   auto options =
       choose_metrics(std::string(task_name(TaskKind::regression)), runs, names, none, pair);

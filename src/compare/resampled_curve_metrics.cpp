@@ -16,6 +16,8 @@ std::vector<std::optional<double>> values_of(const std::vector<metrics::MetricVa
   return values;
 }
 
+// The constructor reads and sorts the scores of a run once. A replicate then only adds up its
+// weights in that order (decision 14).
 class OfCurves : public CurveMetrics {
  public:
   OfCurves(std::vector<std::string> names, const ordered_metrics::ScoreRows& rows,
@@ -25,6 +27,8 @@ class OfCurves : public CurveMetrics {
   }
 
   std::vector<std::optional<double>> values(metrics::RowWeights weights) const override {
+    // A replicate is compared with the whole run: where a class has lost all its positives or all
+    // its negatives, the value is undefined (curve_metrics.hpp).
     if (weights.empty()) return values_of(ordered_metrics::curve_metrics(whole_, names(), rules_));
     curves_.count(weights, counts_);
     return values_of(ordered_metrics::replicate_metrics(counts_, whole_, names(), rules_));
@@ -34,9 +38,11 @@ class OfCurves : public CurveMetrics {
   ordered_metrics::LocalCurves curves_;
   ordered_metrics::CurveRules rules_;
   std::vector<ordered_metrics::CurveCounts> whole_;
-  mutable std::vector<ordered_metrics::CurveCounts> counts_;  // their room is used again and again
+  mutable std::vector<ordered_metrics::CurveCounts> counts_;  // reused by each replicate
 };
 
+// Spearman's correlation, whose ranks depend on the weights: the values are sorted once, and ranked
+// for each replicate.
 class OfRanks : public CurveMetrics {
  public:
   explicit OfRanks(const ordered_metrics::PairRows& rows)

@@ -9,10 +9,14 @@
 namespace tally::compare {
 namespace {
 
+// The root attribute that marks the file, and the version of its layout (docs/formats.md).
 constexpr const char* kMark = "tally_predictions";
 constexpr std::int64_t kVersion = 1;
+// Scores are read in pieces of this size, for a column of them may exceed the memory.
 constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
 
+// Error(usage) tells apart a path that is wrong, a result that saved no predictions and a folder
+// that is no result, because the next step differs.
 std::filesystem::path predictions_of(const std::filesystem::path& given) {
   std::error_code ignored;
   const std::string shown = printable(given.string());
@@ -35,6 +39,7 @@ std::filesystem::path predictions_of(const std::filesystem::path& given) {
 
 hdf5::Reader open_predictions(const std::filesystem::path& path) {
   hdf5::Reader reader(path, ErrorKind::dataset, "predictions file");
+  // Links and external storage could have this process read files other than the given one.
   reader.refuse_indirections();
   const bool marked = reader.has_attribute("/", kMark);
   if (marked && reader.int64_attribute("/", kMark) == kVersion) return reader;
@@ -45,6 +50,8 @@ hdf5::Reader open_predictions(const std::filesystem::path& path) {
               "Give a predictions.h5 that this version of 'tally evaluate' wrote.");
 }
 
+// Samples are paired by position. Ascending indices that are equal in both runs mean the same
+// samples, each of them once.
 void require_ascending(const SavedRun& run) {
   std::int64_t before = -1;
   for (std::size_t row = 0; row < run.indices().size(); ++row) {
@@ -72,9 +79,10 @@ SavedRun::SavedRun(const std::filesystem::path& given)
            .model_sha256 = attribute("model_sha256"),
            .weights_sha256 = find_attribute("weights_sha256").value_or(""),
            .predictions_digest = attribute("digest")};
+  // open() compares the number of rows with that of the index, which is not known yet.
   const hdf5::Dataset index = [&] {
     if (has_column("index")) return reader_.dataset("/index");
-    return open("index", "labels", {});  // says what is missing
+    return open("index", "labels", {});  // throws: its message names --save labels
   }();
   if (index.info().shape.size() != 1) {
     throw Error(ErrorKind::dataset,
@@ -88,6 +96,8 @@ SavedRun::SavedRun(const std::filesystem::path& given)
 std::string SavedRun::name() const { return printable(path_.string()); }
 
 std::vector<std::string> SavedRun::class_names() const {
+  // The names only make lists easier to read. A predictions.h5 may have been moved without this
+  // file; then classes go by number.
   const auto metrics = path_.parent_path() / "metrics.h5";
   std::error_code ignored;
   if (!std::filesystem::exists(metrics, ignored)) return {};
@@ -122,6 +132,7 @@ hdf5::Dataset SavedRun::open(std::string_view column, std::string_view save,
                 format("Evaluate again with --save {}.", save));
   }
   const Shape expected = shape_of_rows(num_samples(), row_shape);
+  // A ragged column (docs/formats.md) is a group with the name of the column.
   if (reader_.kind_of(format("/{}", column)) == hdf5::ObjectKind::group) {
     throw Error(
         ErrorKind::dataset,
@@ -171,6 +182,8 @@ void require_same_samples(const SavedRun& a, const SavedRun& b) {
                 format("{} and {} are of the tasks {} and {}", a.name(), b.name(), task_a, task_b),
                 "Give two results of one task.");
   }
+  // The data set may have been moved or renamed; its identity counts, not its path. Labels are
+  // compared later, by the readers of each task, which know the type of the column.
   const std::string identity_a = printable(a.attribute("data_identity"));
   const std::string identity_b = printable(b.attribute("data_identity"));
   if (identity_a != identity_b) {

@@ -13,9 +13,12 @@
 namespace tally::compare {
 namespace {
 
+// MetricSet makes counters for so many classes and bins, so that a damaged file could ask for any
+// amount of memory without these limits.
 constexpr std::int64_t kMaxClasses = 1 << 20;
 constexpr std::int64_t kMaxBins = 1000;
 
+// Attributes are texts, numbers too (docs/formats.md). Error(dataset) names the attribute.
 template <class Number>
 Number number_of(const SavedRun& run, std::string_view attribute, const std::string& text,
                  Number low, Number high) {
@@ -33,7 +36,8 @@ Number number_of(const SavedRun& run, std::string_view attribute, Number low, Nu
   return number_of(run, attribute, run.attribute(attribute), low, high);
 }
 
-// An attribute that is a word of which `parse` knows some.
+// Reads an attribute by `parse`, which throws for words that it does not know. Its error is about
+// an option, so that its text is put into an Error(dataset) that names the file.
 template <class Parse>
 auto word_of(const SavedRun& run, std::string_view attribute, const Parse& parse) {
   const std::string word = run.attribute(attribute);
@@ -62,6 +66,7 @@ ScoringSettings scoring_settings(const SavedRun& run) {
   constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
   ScoringSettings settings;
   const std::string task = run.attribute("task");
+  // A binary run has one label and two classes; any other number means damage.
   settings.num_classes = is_task(task, TaskKind::binary)
                              ? number_of<std::int64_t>(run, "num_classes", 2, 2)
                              : number_of<std::int64_t>(run, "num_classes", 1, kMaxClasses);
@@ -72,6 +77,7 @@ ScoringSettings scoring_settings(const SavedRun& run) {
   settings.calibration_bins = number_of<std::int64_t>(run, "calibration_bins", 1, kMaxBins);
   const auto* traits = find_task_traits(task);
   const bool has_smoothing = traits != nullptr && traits->has_loss_options;
+  // nextafter() makes the range end below 1, as that of --label-smoothing does.
   settings.label_smoothing =
       number_of(run, "label_smoothing", 0.0, has_smoothing ? std::nextafter(1.0, 0.0) : 0.0);
   settings.has_class_weights = run.find_attribute("class_weights_sha256").has_value();
@@ -79,6 +85,7 @@ ScoringSettings scoring_settings(const SavedRun& run) {
   if (traits != nullptr && traits->has_threshold) {
     settings.threshold = number_of(run, "threshold", 0.0, 1.0);
   }
+  // The attribute is optional: without it curves are left out, and the rest is compared.
   if (run.find_attribute("curves")) settings.curves = word_of(run, "curves", keys_from_name);
   return settings;
 }
@@ -112,6 +119,8 @@ std::vector<std::string> notes_on_settings(const TwoRuns& runs,
     notes.push_back(format("B was evaluated with --definitions {}; both are compared by A's, {}",
                            metrics::name(b.definitions), metrics::name(a.definitions)));
   }
+  // A difference is mentioned only where a compared metric depends on the setting. The definitions
+  // and the threshold concern many metrics and are mentioned always.
   const auto is_asked = [&](const auto& is_meant) {
     return std::ranges::any_of(options.names, is_meant);
   };

@@ -39,6 +39,7 @@ CompareConfig parse_compare_options(const std::vector<std::string>& arguments) {
   const OptionTable table = compare_table(config);
   std::vector<std::string> options = arguments;
   const std::vector<std::string> words = take_words(table, options);
+  // The variables TALLY_… are options of runs (docs/contracts.md), so that none are looked at.
   resolve(table, options, {});
   if (words.size() != 2) {
     throw Error(ErrorKind::usage,

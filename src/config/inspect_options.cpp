@@ -18,7 +18,8 @@ constexpr std::string_view kWeights = "Of weights";
 constexpr std::string_view kSamples = "Of saved predictions";
 constexpr std::string_view kSeeHelp = "See 'tally inspect --help'.";
 
-// 0, which cannot be given, is not shown.
+// A count of at least 1. The field is 0 where the option was not given, and the help shows no such
+// default.
 Binding count(std::int64_t& field) {
   Binding binding = whole_number(field, std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
   binding.text = [&field] { return field == 0 ? std::string() : format("{}", field); };
@@ -48,6 +49,7 @@ OptionTable inspect_table(InspectConfig& config) {
        "the N worst: largest loss first, of questions the lowest f1 or the wrong choices, of "
        "segmentations the least right pixels, of detections the fewest objects found",
        "", count(samples.worst)},
+      // The default is that of predictions::RowsWanted.
       {kSamples, "show", "N", "the first N in order of index", "20", count(samples.show)},
       {kSamples, "class", "C", "only those of the true class C, by number or name", "",
        words(samples.label)},
@@ -62,7 +64,7 @@ OptionTable inspect_table(InspectConfig& config) {
   };
 }
 
-// Of the options of weights; empty if none is.
+// The first option for weights that was given, for a message; empty if none was given.
 std::string_view first_given(const InspectConfig& config) {
   return !config.weights_key.empty()      ? "weights-key"
          : !config.to_safetensors.empty() ? "to-safetensors"
@@ -72,6 +74,8 @@ std::string_view first_given(const InspectConfig& config) {
 }
 
 void check_together(const InspectConfig& config) {
+  // One call inspects one kind of file. An option for another kind, or one that another option
+  // makes meaningless, is refused and not ignored.
   const bool copies = !config.add_checksums.empty();
   if (copies && config.verify) {
     throw Error(ErrorKind::usage, "--verify and --add-checksums exclude each other",
@@ -91,6 +95,7 @@ void check_together(const InspectConfig& config) {
                 format("--{} is for weights, not for {}", for_weights,
                        config.shows_samples() ? "the rows of predictions" : "data sets"));
   }
+  // These two only say how names are matched when the weights are written.
   if (config.to_safetensors.empty() && !(config.weights_prefix + config.like).empty()) {
     throw Error(ErrorKind::usage, format("--{} is given without --to-safetensors",
                                          config.like.empty() ? "weights-prefix" : "like"));
@@ -104,6 +109,7 @@ InspectConfig parse_inspect_options(const std::vector<std::string>& arguments) {
   const OptionTable table = inspect_table(config);
   std::vector<std::string> options = arguments;
   const std::vector<std::string> words = take_words(table, options);
+  // The variables TALLY_… are options of runs (docs/contracts.md), so that none are looked at.
   resolve(table, options, {});
   if (words.size() != 1) {
     throw Error(ErrorKind::usage,

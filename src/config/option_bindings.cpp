@@ -20,7 +20,8 @@ struct Unit {
   std::string_view name;
   std::int64_t bytes;
 };
-// From the largest binary one down, then the decimal ones.
+// bytes_text() takes the first unit that divides, so that the binary units come first and in
+// descending order. The decimal ones are read, but never written.
 constexpr std::array<Unit, 10> kUnits{{{"TiB", std::int64_t{1} << 40},
                                        {"GiB", std::int64_t{1} << 30},
                                        {"MiB", std::int64_t{1} << 20},
@@ -38,6 +39,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+// A text without a comma is one item, and so is an empty text: list() refuses an empty item.
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> items;
   for (bool more = true; more;) {
@@ -49,6 +51,7 @@ std::vector<std::string> split_list(std::string_view text) {
   return items;
 }
 
+// The items are passed by value, for sorting must not change the order that the user gave.
 bool all_different(std::vector<std::string> items) {
   std::ranges::sort(items);
   return std::ranges::adjacent_find(items) == items.end();
@@ -56,6 +59,8 @@ bool all_different(std::vector<std::string> items) {
 
 std::string joined(const Choices& choices) { return format("{}", fmt::join(choices, ", ")); }
 
+// A comma-separated list, in which `complaint_about` may find something wrong. The field stays as
+// it is unless all items are right, as Binding::set promises.
 Binding list(std::vector<std::string>& field,
              std::function<Complaint(const std::vector<std::string>&)> complaint_about,
              std::string expected) {
@@ -78,9 +83,11 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
   const auto number = parse_number<std::int64_t>(text.substr(0, digits_end));
   const std::string_view name = trimmed(text.substr(digits_end));
   if (!number) return std::nullopt;
+  // A number without a unit is a number of bytes.
   if (digits_end == text.size()) return number;
   const auto unit = std::ranges::find(kUnits, name, &Unit::name);
   if (unit == kUnits.end()) return std::nullopt;
+  // The product would overflow, which a division finds without computing it.
   if (*number > std::numeric_limits<std::int64_t>::max() / unit->bytes) return std::nullopt;
   return *number * unit->bytes;
 }
@@ -89,12 +96,15 @@ std::string bytes_text(std::int64_t bytes) {
   const auto unit = std::ranges::find_if(kUnits, [&](const Unit& u) {
     return bytes >= u.bytes && bytes % u.bytes == 0 && u.bytes > 1;
   });
+  // A multiple of a decimal unit alone is written in bytes.
   const bool binary = unit != kUnits.end() && unit->name.ends_with("iB");
   return binary ? format("{}{}", bytes / unit->bytes, unit->name) : format("{}", bytes);
 }
 
 Binding words(std::string& field) {
   return {.set = [&field](std::string_view text) -> Complaint {
+            // An empty field stands for an option that was not given, so that no value may be
+            // empty.
             if (text.empty()) return kNotEmpty;
             field = text;
             return std::nullopt;
@@ -104,6 +114,7 @@ Binding words(std::string& field) {
 
 Binding sha256_digits(std::string& field) {
   return {.set = [&field](std::string_view text) -> Complaint {
+            // The functions of <cctype> are undefined for a negative char, hence the unsigned ones.
             const auto is_digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
             if (text.size() != 64 || !std::ranges::all_of(text, is_digit)) {
               return "64 hexadecimal digits, as sha256sum prints them";
@@ -131,6 +142,7 @@ Binding one_of(std::string& field, Choices choices) {
 Binding number(double& field, double low, double high) {
   return {.set = [&field, low, high](std::string_view text) -> Complaint {
             const auto value = parse_number<double>(text);
+            // NaN fails every comparison, so that this form refuses it.
             if (!value || !(*value >= low && *value < high)) {
               return format("a number from {} to below {}", low, high);
             }
@@ -168,6 +180,7 @@ Binding byte_size(std::int64_t& field, std::int64_t low) {
 Binding each_word(std::vector<std::string>& field) {
   return {.set = [&field](std::string_view text) -> Complaint {
             if (text.empty()) return kNotEmpty;
+            // The option may stand several times, and each time adds a value.
             field.emplace_back(text);
             return std::nullopt;
           },
@@ -185,6 +198,7 @@ Binding choice_list(std::vector<std::string>& field, Choices choices, std::strin
       format("a comma-separated list of {}, each once, or {} alone", joined(choices), alone);
   const auto complaint_about = [choices = std::move(choices), alone,
                                 expected](const std::vector<std::string>& items) -> Complaint {
+    // `alone` is not one of `choices`: beside another item it is unknown.
     if (items.size() == 1 && items[0] == alone) return std::nullopt;
     const auto unknown = std::ranges::find_if(items, [&](const std::string& item) {
       return std::ranges::find(choices, item) == choices.end();

@@ -23,6 +23,8 @@ namespace po = boost::program_options;
 
 constexpr std::string_view kOptionForm = "Options have the form --name VALUE or --name=VALUE.";
 
+// To the parser every value is text. The bindings read the values, so that a wrong one has the same
+// message from each source.
 po::options_description description_of(const OptionTable& table) {
   po::options_description description;
   for (const Option& option : table) {
@@ -40,6 +42,7 @@ po::options_description description_of(const OptionTable& table) {
 
 [[noreturn]] void refuse_missing_value(const OptionTable& table, const std::string& name) {
   const Option* option = find(table, name);
+  // For an unknown option the missing value is not what is wrong.
   if (option == nullptr) refuse_unknown(table, "--" + name);
   throw Error(
       ErrorKind::usage,
@@ -48,6 +51,7 @@ po::options_description description_of(const OptionTable& table) {
 }
 
 [[noreturn]] void refuse_stray_word(const OptionTable& table, const std::string& word) {
+  // There are no short options: a single dash is a slip in the name of an option.
   if (word.size() > 1 && word[0] == '-' && word[1] != '-') refuse_unknown(table, word);
   throw Error(
       ErrorKind::usage,
@@ -58,18 +62,21 @@ po::options_description description_of(const OptionTable& table) {
 po::parsed_options tokens_of(const OptionTable& table, const std::vector<std::string>& arguments) {
   const auto description = description_of(table);
   using po::command_line_style::style_t;
+  // The style lacks allow_guessing: an abbreviation could become ambiguous with a new option.
   constexpr int kStyle =
       style_t::allow_long | style_t::long_allow_adjacent | style_t::long_allow_next;
   try {
     auto tokens = po::command_line_parser(arguments)
                       .options(description)
                       .style(kStyle)
+                      // from_command_line() refuses what is unknown, and suggests the nearest name.
                       .allow_unregistered()
                       .run();
     tokens.description = nullptr;  // it dies with this function
     return tokens;
   } catch (const po::invalid_command_line_syntax& error) {
     const std::string token = error.tokens();
+    // The token is the option as it was typed, perhaps with `=` behind the name.
     const auto first = std::min(token.find_first_not_of('-'), token.size());
     refuse_missing_value(table, token.substr(first, token.find('=', first) - first));
   } catch (const po::error& error) {
@@ -99,6 +106,7 @@ std::vector<std::string> take_words(const OptionTable& table, std::vector<std::s
   for (std::string& argument : arguments) {
     const bool is_option = !is_value && argument.size() > 1 && argument[0] == '-';
     auto& taken = is_option || is_value ? options : words;
+    // `--name=VALUE` is not found in the table, which is right: no value follows it as a word.
     const Option* option = is_option && argument.starts_with("--")
                                ? find(table, std::string_view(argument).substr(2))
                                : nullptr;
@@ -112,6 +120,7 @@ std::vector<std::string> take_words(const OptionTable& table, std::vector<std::s
 Assignments from_command_line(const OptionTable& table, const std::vector<std::string>& arguments) {
   Assignments result;
   for (const auto& token : tokens_of(table, arguments).options) {
+    // The parser gives a position to a word that belongs to no option.
     const bool stray = token.string_key.empty() || token.position_key >= 0;
     if (stray) refuse_stray_word(table, token.original_tokens.front());
     if (token.unregistered) refuse_unknown(table, "--" + token.string_key);
@@ -124,7 +133,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "TALLY_";
 
-// Variables that belong to scripts, tests, the launch check or the placement, not to an option.
+// These variables belong to scripts, tests, the launch check or the placement and not to an option,
+// so that there is no warning of them.
 constexpr std::array<std::string_view, 7> kElsewhere{"TALLY_ENV",
                                                      "TALLY_BIN",
                                                      "TALLY_PYTHON",
@@ -154,10 +164,12 @@ FromEnvironment from_environment(const OptionTable& table,
         table, [&](const Option& known) { return variable_name(known.name) == name; });
     const std::string value = entry.substr(equals + 1);
     if (option != table.end()) {
+      // An empty value means not set, so that a script can pass on a variable that may be empty.
       if (value.empty()) continue;
       result.assignments.push_back(
           {std::string(option->name), value, "environment variable " + name});
     } else if (std::ranges::find(kElsewhere, name) == kElsewhere.end()) {
+      // Not an error: the caller logs a warning (docs/contracts.md).
       result.unknown.push_back(name);
     }
   }
@@ -176,6 +188,7 @@ std::string text_of(const std::string& path) {
   const auto bytes = read_file(path, ErrorKind::usage, "config file");
   std::string text(bytes.size(), '\0');
   std::ranges::transform(bytes, text.begin(), [](std::byte b) { return static_cast<char>(b); });
+  // Some editors put the mark in front of UTF-8; it would become part of the first name.
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   if (text.find('\0') != std::string::npos) {
     throw Error(ErrorKind::usage, format("config file '{}' is not a text file", printable(path)),
@@ -184,7 +197,8 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-// The parser drops all behind any '#'; a path that holds one must not be cut without a word.
+// The parser drops everything behind any '#'. A path that holds one must not be cut without a
+// message.
 void check_comment(std::string_view line, std::string_view where) {
   const auto hash = line.find('#');
   if (hash == std::string_view::npos || line.find_first_not_of(" \t") == hash) return;
@@ -192,7 +206,8 @@ void check_comment(std::string_view line, std::string_view where) {
               "Give comments lines of their own, and a value that holds '#' on the command line.");
 }
 
-// The options of one line: none or one. Line by line, so that messages can name the line.
+// Reads the option of one line, if there is one. The parser gets a single line at a time, so that
+// messages can name its number.
 std::vector<po::option> options_of(const std::string& line, std::string_view where) {
   check_comment(line, where);
   std::istringstream stream(line);
@@ -202,7 +217,7 @@ std::vector<po::option> options_of(const std::string& line, std::string_view whe
     const auto first = line.find_first_not_of(" \t");
     const bool heading = first != std::string::npos && line[first] == '[';
     if (!heading) return po::parse_config_file(stream, none, true).options;
-  } catch (const po::error&) {  // reported below
+  } catch (const po::error&) {  // the error below names the line
   }
   throw Error(ErrorKind::usage, format("'{}' ({}) is no 'name = value'", printable(line), where),
               kConfigFileForm);
@@ -227,6 +242,8 @@ Assignments from_file(const OptionTable& table, const std::string& path) {
     const auto where = format("'{}':{}", printable(path), number);
     for (const auto& token : options_of(line, where)) {
       const auto& value = token.value.at(0);
+      // The options that a report records may serve as a config file (docs/formats.md). Options
+      // that were not given are in there with an empty value, --config among them.
       const bool empty_config = token.string_key == kConfigOption && value.empty();
       if (empty_config) continue;
       check_key(table, token.string_key, where);

@@ -31,23 +31,27 @@ namespace {
 
 namespace po = boost::program_options;
 
+// The width of the help, and of it the part for the texts beside the names of options.
 constexpr unsigned kColumns = 90;
 constexpr unsigned kTextColumns = 58;
-// A blank where lines are not wrapped.
+// Stands for a blank at which a line must not be wrapped, until tidied() puts the blank in its
+// place.
 constexpr char kUnbroken = '\x1f';
 
 std::string paragraph(const Option& option) {
   if (option.presence == Presence::required) return format("{}; required", option.help);
   const std::string value = option.binding.text();
+  // default_words replace a value that would not say what happens without the option.
   const bool has_value = !value.empty() && option.default_words.empty();
   const std::string_view shown = has_value ? value : option.default_words;
   if (shown.empty()) return std::string(option.help);
   std::string remark = format("(default: {})", shown);
+  // Only a short remark is held together; a long one may need more than a line.
   if (remark.size() < kTextColumns / 2) std::ranges::replace(remark, ' ', kUnbroken);
   return format("{} {}", option.help, remark);
 }
 
-// Without the wrapping's blanks at the end of lines and the empty line on top.
+// Removes the blanks that the wrapping leaves at the end of lines, and the empty line on top.
 std::string tidied(std::istringstream wrapped) {
   std::string text;
   for (std::string line; std::getline(wrapped, line);) {
@@ -61,6 +65,7 @@ std::string tidied(std::istringstream wrapped) {
 void add(po::options_description& group, const Option& option) {
   const std::string name(option.name);
   if (option.binding.arity == Arity::flag) {
+    // A flag stands alone as a rule, so that the help shows no argument.
     group.add_options()(name.c_str(), paragraph(option).c_str());
     return;
   }
@@ -68,7 +73,7 @@ void add(po::options_description& group, const Option& option) {
   group.add_options()(name.c_str(), semantic, paragraph(option).c_str());
 }
 
-// What is wrong with one assignment, in the one form that all such sentences have. Error(usage).
+// Reports what is wrong with one assignment, in the form that all such messages have. Error(usage).
 [[noreturn]] void throw_usage_error(const Assignment& assignment, std::string_view expected) {
   throw Error(ErrorKind::usage, format("option --{} = '{}' ({}), expected {}", assignment.name,
                                        printable(assignment.value), assignment.where, expected));
@@ -78,6 +83,8 @@ void add(po::options_description& group, const Option& option) {
 
 std::string options_help(const OptionTable& table) {
   po::options_description all(kColumns, kTextColumns);
+  // Groups keep the order of their first options; the other options of a group may stand anywhere
+  // in the table.
   std::vector<std::string_view> done;
   for (const Option& first : table) {
     if (std::ranges::find(done, first.group) != done.end()) continue;
@@ -95,6 +102,8 @@ std::string options_help(const OptionTable& table) {
 
 namespace {
 
+// `assignments` are those of one source. A second value there is taken for a mistake, while one of
+// another source overrides.
 void refuse_duplicates(const OptionTable& table, const Assignments& assignments) {
   std::map<std::string_view, const Assignment*> seen;
   for (const Assignment& assignment : assignments) {
@@ -118,6 +127,7 @@ void store(const OptionTable& table, const Assignments& assignments) {
 
 void check_required(const OptionTable& table) {
   for (const Option& option : table) {
+    // A required option has no default: an empty text means that no source gave a value.
     if (option.presence != Presence::required || !option.binding.text().empty()) continue;
     throw Error(
         ErrorKind::usage, format("option --{} is missing", option.name),
@@ -134,12 +144,16 @@ std::vector<std::string> resolve(const OptionTable& table,
   const Assignments given = from_command_line(table, arguments);
   FromEnvironment variables = from_environment(table, environment);
   Assignments over_file = variables.assignments;
+  // What is added later wins, as the command line wins over the environment.
   over_file.insert(over_file.end(), given.begin(), given.end());
 
+  // The file is needed first, although it is the weakest source. Its name may come from a variable
+  // or from the command line, of which the latter stands behind and wins.
   std::string file;
   for (const Assignment& assignment : over_file) {
     if (assignment.name == kConfigOption) file = assignment.value;
   }
+  // Each call writes over the fields that an earlier one has set.
   if (!file.empty()) store(table, from_file(table, file));
   store(table, variables.assignments);
   store(table, given);

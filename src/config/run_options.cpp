@@ -17,6 +17,7 @@ constexpr std::string_view kExecution = "Execution";
 constexpr std::string_view kResults = "Results";
 constexpr std::string_view kWatch = "Which checkpoints, and when to stop";
 
+// Upper limits: a value beyond them is refused as a slip before anything is allocated for it.
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMaxBatch = 1 << 24;
 constexpr std::int64_t kMaxClasses = 1 << 20;
@@ -29,6 +30,8 @@ constexpr double kMaxSeconds = 1e6;
 constexpr std::int64_t kMaxBucket = 1 << 20;
 constexpr std::int64_t kMaxReplicas = 100'000;
 
+// The options of all kinds of runs. The names are a contract with users (docs/contracts.md). The
+// bindings refer to `run` and `config_file`, which must outlive the table.
 OptionTable all_options(RunConfig& run, std::string& config_file) {
   const Presence must = Presence::required;
   return {
@@ -167,7 +170,8 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
   };
 }
 
-// Of what a model does, which is done already.
+// `tally score` lacks these options: they say how a model computes its outputs, or where, and it
+// reads outputs that were saved.
 constexpr std::array<std::string_view, 21> kOfModels{"model",
                                                      "model-sha256",
                                                      "weights",
@@ -190,7 +194,8 @@ constexpr std::array<std::string_view, 21> kOfModels{"model",
                                                      "no-answer-threshold",
                                                      "allow-training-mode"};
 
-// What each checkpoint brings, or each result has of its own.
+// `tally watch` lacks these options: each checkpoint brings its own weights, and the other two
+// belong to a single result.
 constexpr std::array<std::string_view, 4> kOfOneRun{"weights", "weights-sha256", "overwrite",
                                                     "trace"};
 
@@ -233,6 +238,7 @@ OptionTable run_table(RunConfig& run, std::string& config_file, RunKind kind) {
   OptionTable table = all_options(run, config_file);
   if (kind == RunKind::predictions) {
     leave_out(table, kOfModels);
+    // It stands where --model stands in the help of the other commands.
     table.insert(table.begin(), {kFiles, "predictions", "FILE",
                                  "a predictions.h5, SQuAD's predictions.json, or COCO's results",
                                  "", words(run.files.predictions), Presence::required});
@@ -241,6 +247,7 @@ OptionTable run_table(RunConfig& run, std::string& config_file, RunKind kind) {
     leave_out(table, kOfOneRun);
     const auto own = watch_options(run.watch);
     table.insert(table.begin(), own.begin(), own.end());
+    // The name has no time in it, so that a watch that is started again finds its folder.
     for (auto& option : table) {
       if (option.name == "output") option.default_words = "tally-watch-<name of the folder>";
     }
@@ -256,6 +263,8 @@ Parsed parse_run_options(const std::vector<std::string>& arguments,
   std::string config_file;
   const OptionTable table = run_table(parsed.config, config_file, kind);
   parsed.unknown_variables = resolve(table, arguments, environment);
+  // The settings are written from the fields and not as they were given: ranks compare them as
+  // text, and one value must have one text.
   parsed.config.settings = settings_of(table);
   return parsed;
 }

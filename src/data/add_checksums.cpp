@@ -23,11 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file beside the target that is gone unless it was published.
+// The file beside the target is removed by the destructor unless it was published, that is,
+// renamed.
 class TemporaryCopy {
  public:
   TemporaryCopy(const fs::path& source, const fs::path& target) : path_(partial_path(target)) {
     std::error_code error;
+    // A file that was there before is not ours, so it is neither overwritten nor removed.
     const bool exists = fs::exists(path_, error);
     if (exists || !fs::copy_file(source, path_, error)) {
       const std::string reason = error ? error.message() : "it exists";
@@ -51,6 +53,7 @@ class TemporaryCopy {
 void add_table(DataSet& source, const ColumnInfo& column, hdf5::Writer& file) {
   const std::int64_t rows = default_rows_per_block(column.row_bytes());
   std::vector<std::uint32_t> crcs;
+  // Pieces are whole blocks but for the last one, so no block lies in two pieces.
   for_each_piece(source, column, rows, [&](std::int64_t, std::span<const std::byte> bytes) {
     const std::size_t block_bytes = to_size(rows * column.row_bytes());
     for (std::size_t at = 0; at < bytes.size(); at += block_bytes) {
@@ -62,7 +65,7 @@ void add_table(DataSet& source, const ColumnInfo& column, hdf5::Writer& file) {
   file.set_attribute(path, "rows_per_block", rows);
 }
 
-// After the tables, which say what it covers.
+// The digest is added after the tables, because these decide which objects it covers.
 void add_digest(const fs::path& source, const fs::path& copy) {
   const auto paths = covered_paths(hdf5::Reader(copy));
   const std::string digest = structure_digest(hdf5::Reader(source), paths);
@@ -78,10 +81,13 @@ void add_checksums(const fs::path& source, const fs::path& target) {
     throw Error(ErrorKind::output, format("'{}' exists already", target.string()),
                 "Choose another name for the checked copy.");
   }
+  // Opening the source compares its own digest, and reading the copy below compares the tables that
+  // the source has: damage must not become valid.
   DataSet original(source);
   const TemporaryCopy copy(source, target);
   hdf5::Writer file(copy.path(), hdf5::Writer::Mode::extend);
   for (const ColumnInfo* column : all_columns(original.info())) {
+    // A table that is there stays as it is, with its own size of blocks.
     if (column->rows_per_checksum == 0) add_table(original, *column, file);
   }
   file.close();
@@ -91,6 +97,7 @@ void add_checksums(const fs::path& source, const fs::path& target) {
   for (const ColumnInfo* column : all_columns(written.info())) {
     for_each_piece(written, *column, column->rows_per_checksum, [](std::int64_t, auto) {});
   }
+  // The rename comes last: no reader sees a copy that was not compared and synced.
   original.require_unchanged();
   sync_file(copy.path());
   publish_file(copy.path(), target);

@@ -24,7 +24,7 @@
 
 namespace tally::data {
 
-// What an open data set keeps.
+// An open data set keeps its file, what was found in it, and a reader for each column.
 
 struct DataSet::Impl {
   hdf5::Reader file;
@@ -44,6 +44,7 @@ std::string_view DataSetInfo::integrity() const {
 }
 
 bool DataSetInfo::has_maps() const {
+  // The label is the first of the targets. Rows of a map have two dimensions, height and width.
   return rules_of(*this).label == LabelShape::values &&
          columns.targets.front().row_shape.size() == 2;
 }
@@ -51,6 +52,8 @@ bool DataSetInfo::has_maps() const {
 const ColumnInfo& DataSetInfo::table(std::string_view table_path) const {
   const auto found = std::ranges::find(tables, table_path, &ColumnInfo::path);
   if (found != tables.end()) return *found;
+  // The schema has checked that all tables of the task are there, so this is a defect of the
+  // program.
   throw Error(ErrorKind::internal, format("{} is no table of this data set", table_path));
 }
 
@@ -72,10 +75,13 @@ void DataSet::Impl::read_rows(const ColumnInfo& column, std::int64_t first, std:
                               std::span<std::byte> out, RowCheck check) try {
   reader_of(column).read(first, count, out);
   if (check == RowCheck::checksums_only) return;
+  // Checksums find damage; only this finds values that were wrong when they were written.
   const auto rows = out.first(to_size(count * column.row_bytes()));
   check_rows(info, column, first, rows);
 } catch (const Error&) {
-  require_unchanged();  // else that is what is wrong with the rows
+  // Rows of a file that was written to meanwhile may be of before or after that. If it was, that is
+  // the error, and not what is wrong with the rows.
+  require_unchanged();
   throw;
 }
 
@@ -88,6 +94,8 @@ DataSet::DataSet(const std::filesystem::path& path, Targets targets)
     : impl_(std::make_unique<Impl>(
           Impl{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}, {}})) {
   impl_->info = read_schema(impl_->file, targets);
+  // read_schema() has refused links and storage outside the file, on which the walk over the
+  // structure relies.
   impl_->info.checksums.structure = check_structure(impl_->file);
   for (const ColumnInfo* column : all_columns(impl_->info)) {
     impl_->columns.try_emplace(column->path, path, impl_->file.dataset(column->path),
@@ -98,6 +106,8 @@ DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : D
   impl_->other.emplace(other.file, ErrorKind::dataset, "predictions file");
   hdf5::Dataset dataset = impl_->other->dataset(other.dataset);
   DataSetInfo& info = impl_->info;
+  // The saved scores stand in the place of the inputs. Lengths belong to the inputs that they
+  // replace.
   info.columns.inputs = {column_of(dataset.info())};
   info.columns.lengths.reset();
   if (info.columns.inputs[0].num_rows != info.num_samples) {
@@ -127,6 +137,7 @@ void DataSet::expect(plan::SampleRange samples, int threads) {
 
 std::int64_t DataSet::staged_bytes(plan::SampleRange samples) const {
   std::int64_t bytes = 0;
+  // Tables are not rows of samples, so they are still read from the file.
   for (const ColumnInfo* column : sample_columns(info())) {
     bytes += impl_->reader_of(*column).staged_bytes(samples);
   }
@@ -135,6 +146,8 @@ std::int64_t DataSet::staged_bytes(plan::SampleRange samples) const {
 
 std::int64_t DataSet::stage(plan::SampleRange samples, const std::filesystem::path& folder) {
   const std::int64_t bytes = staged_bytes(samples);
+  // All columns share one file, for which the room is set aside at once: a full disk is found
+  // before anything is copied.
   const auto copy = std::make_shared<StagedFile>(folder, bytes);
   for (const ColumnInfo* column : sample_columns(info())) {
     impl_->reader_of(*column).stage(copy, samples);
@@ -157,11 +170,13 @@ std::int64_t DataSet::bytes_read() const {
 
 namespace {
 
-// Length before content: no two different files give the same text.
+// The length of a value comes before it, so that no two different data sets give the same text.
 void add(digest::Sha256& hash, std::string_view key, std::string_view value) {
   hash.update(format("{} {}:{}\n", key, value.size(), value));
 }
 
+// The identity holds what decides what is read and scored. The file's name and notes that its
+// writer left as attributes are no part of it.
 void add_root(digest::Sha256& hash, const DataSetInfo& info) {
   add(hash, "tally_schema", format("{}", kSchema));
   add(hash, "task", info.task);
@@ -180,12 +195,14 @@ void add_column(digest::Sha256& hash, const ColumnInfo& column, const ChecksumTa
   if (const auto& image = column.image) {
     add(hash, "layout", image->layout);
     add(hash, "channels", image->channels);
+    // Hexadecimal floats are exact: two numbers have one text only where they are equal.
     add(hash, "scale", format("{:a}", image->scale));
     for (const double mean : image->mean) add(hash, "mean", format("{:a}", mean));
     for (const double std : image->std) add(hash, "std", format("{:a}", std));
     // Sets that do not say it have the identity that they always had.
     if (const auto made = to_string(image->geometry); !made.empty()) add(hash, "geometry", made);
   }
+  // The checksums stand for the bytes of the rows, which are not read for the identity.
   if (table.rows_per_block == 0) return;
   add(hash, "rows_per_block", format("{}", table.rows_per_block));
   hash.update(std::as_bytes(std::span(table.crcs)));
@@ -206,10 +223,15 @@ std::string DataSet::identity() const {
   }
   if (info().checksums.columns) return hash.hex();
 
+  // Without checksums of all columns the bytes of targets, groups, lengths and tables are hashed.
+  // Inputs are too large to be read for that: of one without checksums only the size of the file is
+  // known.
   add(hash, "file_bytes", format("{}", info().file_bytes));
   const Targets targets =
       is_task(info().task, TaskKind::predict) ? Targets::left_out : Targets::read;
-  DataSet reopened(info().path, targets);  // its counters and caches are its own
+  // A second instance reads, so that the counter of bytes and the caches of this one stay as they
+  // are.
+  DataSet reopened(info().path, targets);
   for (const ColumnInfo* column : all_columns(info())) {
     if (is_input(info(), *column)) continue;
     add(hash, "bytes of", column->path);

@@ -17,7 +17,8 @@ namespace tally::device {
 
 // Pageable host memory for buffers.
 
-// Aligned, zero-filled; huge pages where they are to be had. Error(environment) if there is none.
+// The memory is aligned and zero-filled, in huge pages where the kernel has them. Throws
+// Error(environment) where there is not so much memory.
 std::byte* allocate_host(std::size_t num_bytes);
 
 namespace {
@@ -51,6 +52,7 @@ bool on_cuda(const Device& device) { return device.kind == DeviceKind::cuda; }
 Memory host_memory(std::int64_t num_bytes, const Device& device) {
   const auto size = to_size(num_bytes);
   if (size == 0) return {};
+  // A copy from memory that is not page-locked would make the host wait for it.
   if (on_cuda(device)) return {cuda::allocate_pinned(size, device.index), MemoryOrigin::pinned};
   return {allocate_host(size), MemoryOrigin::host};
 }

@@ -13,7 +13,7 @@
 namespace tally::device {
 namespace {
 
-// The first line; empty where there is none.
+// The first line of a file of sysfs; empty where the kernel or the machine has no such file.
 std::string line_of(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string line;
@@ -23,6 +23,7 @@ std::string line_of(const std::filesystem::path& file) {
 
 }  // namespace
 
+// The form is that of cpumask lists in Linux: cores and ranges, separated by commas.
 std::vector<int> parse_cpu_list(std::string_view text) {
   std::vector<int> cores;
   while (!text.empty()) {
@@ -60,6 +61,7 @@ std::set<int> physical_cores(const std::set<int>& cores, const std::filesystem::
   for (const int core : cores) {
     const auto folder = "devices/system/cpu/cpu" + std::to_string(core);
     const auto shared = parse_cpu_list(line_of(sysfs / folder / "topology/thread_siblings_list"));
+    // The siblings of a core all have the same list, so its first core stands for all of them.
     physical.insert(shared.empty() ? core : shared.front());
   }
   return physical;
@@ -68,6 +70,7 @@ std::set<int> physical_cores(const std::set<int>& cores, const std::filesystem::
 std::set<int> usable_cores(int process_id) {
   cpu_set_t allowed;
   std::set<int> cores;
+  // The call fails where the kernel counts more processors than cpu_set_t has bits (1024).
   if (sched_getaffinity(process_id, sizeof allowed, &allowed) != 0) return cores;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(to_size(core), &allowed)) cores.insert(core);

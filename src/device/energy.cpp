@@ -14,8 +14,8 @@ struct LibraryTraits {
   static void close(Handle library) noexcept { ::dlclose(library); }
 };
 
-// As nvml.h has them (NVIDIA Management Library API Reference), which toolkits from Python packages
-// do not bring.
+// These declarations are those of nvml.h (NVIDIA Management Library API Reference), which toolkits
+// from Python packages do not bring.
 using DeviceHandle = void*;
 constexpr int kSuccess = 0;
 using Start = int();
@@ -30,6 +30,8 @@ Function* find(void* library, const char* name) {
 
 }  // namespace
 
+// NVML while it is in use. `is_started` stays false where the library is missing, lacks a function
+// or does not start.
 struct EnergyMeter::Counter {
   explicit Counter(const char* file) : library(::dlopen(file, RTLD_NOW | RTLD_LOCAL)) {
     if (!library) return;
@@ -52,6 +54,7 @@ struct EnergyMeter::Counter {
     return now;
   }
 
+  // The library is closed after the destructor has called `stop`, which lies in it.
   UniqueHandle<LibraryTraits> library;
   Stop* stop = nullptr;
   FindDevice* find_device = nullptr;
@@ -65,6 +68,7 @@ EnergyMeter::EnergyMeter(const Device& device, const char* library) {
   if (device.kind != DeviceKind::cuda) return;
   auto counter = std::make_unique<Counter>(library);
   if (!counter->is_started) return;
+  // The UUID names the GPU: NVML's numbers are not CUDA's, which CUDA_VISIBLE_DEVICES changes.
   if (counter->find_device(device.uuid.c_str(), &counter->device) != kSuccess) return;
   const auto first = counter->millijoules();
   if (!first) return;

@@ -42,6 +42,7 @@ void explain_absence(GpuInventory& inventory, GpuQuery query, const char* visibl
   }
 }
 
+// CUDA writes a version as 1000 * major + 10 * minor.
 std::string cuda_version_text(int version) {
   return format("{}.{}", version / 1000, version % 1000 / 10);
 }

@@ -40,7 +40,7 @@ Gpu gpu_from(int index, const cudaDeviceProp& properties) {
 
 GpuInventory list_gpus() {
   GpuInventory inventory;
-  // Both leave 0 where they cannot tell.
+  // Both leave 0 where they cannot tell. That there is no driver is not an error here.
   cudaDriverGetVersion(&inventory.driver_version);
   cudaRuntimeGetVersion(&inventory.runtime_version);
   int count = 0;
@@ -51,9 +51,10 @@ GpuInventory list_gpus() {
     if (code == cudaSuccess) inventory.gpus.push_back(gpu_from(index, properties));
   }
   if (code == cudaSuccess && count == 0) code = cudaErrorNoDevice;
+  // One GPU that cannot be asked makes all of them count as absent: element i must have index i.
   if (code != cudaSuccess) {
     inventory.gpus.clear();
-    cudaGetLastError();  // not to be met again by the next call that looks
+    cudaGetLastError();  // the next call that checks must not find this error
   }
   explain_absence(inventory, query_of(code), std::getenv("CUDA_VISIBLE_DEVICES"),
                   cudaGetErrorString(code));

@@ -30,7 +30,7 @@ std::string text_of(const Ranks& ranks) {
                 shown < ranks.size() ? format(", … ({} in all)", ranks.size()) : std::string());
 }
 
-// The first few texts, and how many more there are.
+// Returns the first few texts, and how many more there are.
 std::string listed(const std::vector<std::string>& texts) {
   const auto shown = std::min(texts.size(), kNamed);
   std::string list = format(
@@ -39,7 +39,7 @@ std::string listed(const std::vector<std::string>& texts) {
   return list;
 }
 
-// One text a node (and reason): "ranks 2, 3 on node1: no NVIDIA driver is installed"
+// Returns one text for each node and reason: "ranks 2, 3 on node1: no NVIDIA driver is installed".
 std::vector<std::string> without_gpu(std::span<const RankPlace> places) {
   std::map<std::pair<std::string, std::string>, Ranks> groups;
   for (const RankPlace& place : places) {
@@ -52,7 +52,8 @@ std::vector<std::string> without_gpu(std::span<const RankPlace> places) {
   return texts;
 }
 
-// Ranks by GPU, wherever more than one has it.
+// The ranks of each GPU that more than one rank has. A GPU is known by its UUID: its index depends
+// on what CUDA_VISIBLE_DEVICES shows to a rank.
 std::map<std::string, std::vector<const RankPlace*>> shared_gpus(
     std::span<const RankPlace> places) {
   std::map<std::string, std::vector<const RankPlace*>> by_gpu;
@@ -63,6 +64,7 @@ std::map<std::string, std::vector<const RankPlace*>> shared_gpus(
   return by_gpu;
 }
 
+// With the request `automatic` either all ranks have a GPU or none has: a mixture is an error.
 void require_gpus(DeviceRequest request, std::span<const RankPlace> places) {
   const auto with_gpu = std::ranges::count_if(places, on_gpu);
   const bool mixed = with_gpu > 0 && with_gpu < std::ssize(places);
@@ -78,7 +80,8 @@ void require_gpus(DeviceRequest request, std::span<const RankPlace> places) {
   }
 }
 
-// The first node whose ranks found fewer GPUs than they are.
+// The beginning of a message that shows the usual cause, a launcher that gives a node fewer GPUs
+// than ranks: it names the first such node, and is empty if there is none.
 std::string crowded_node(std::span<const RankPlace> places) {
   std::map<std::string, std::pair<int, std::set<std::string>>> by_node;
   for (const RankPlace& place : places) {
@@ -117,6 +120,8 @@ DeviceChoice choose(DeviceRequest request, int local_rank, const GpuInventory& i
   if (request == DeviceRequest::cpu) return choice;
   choice.why_no_gpu = inventory.why_none;
   if (inventory.gpus.empty()) return choice;
+  // Where each rank sees only its own GPU the index is 0. Where ranks outnumber GPUs it starts
+  // again at 0, and check_placement() refuses or allows the sharing.
   const Gpu& gpu = inventory.gpus[to_size(local_rank) % inventory.gpus.size()];
   choice.device = {DeviceKind::cuda, gpu.index, gpu.name, gpu.uuid, gpu.compute_capability};
   return choice;
@@ -145,6 +150,8 @@ std::vector<std::string> placement_lines(std::span<const RankPlace> places) {
   std::vector<std::string> lines;
   for (auto first = places.begin(); first != places.end();) {
     const Device& device = first->choice.device;
+    // Ranks on the CPU of one node share a line, of whom there may be hundreds; a rank on a GPU has
+    // a line of its own, with its UUID.
     const auto last = std::find_if(first + 1, places.end(), [&](const RankPlace& place) {
       return on_gpu(*first) || on_gpu(place) || place.node != first->node;
     });

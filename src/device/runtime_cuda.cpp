@@ -12,6 +12,8 @@
 namespace tally::device::cuda {
 namespace {
 
+// `call` names what was done for the user: work that was enqueued before may be what failed, for
+// CUDA reports it from a later call.
 Error failure(cudaError_t code, std::string_view call) {
   constexpr std::string_view kLessMemory = "Use a smaller --batch-size.";
   return {ErrorKind::environment,
@@ -33,7 +35,7 @@ cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
 // Every call belongs to the device that its thread has chosen.
 void choose(int device) { check(cudaSetDevice(device), "cudaSetDevice"); }
 
-// Whether a query says that work is over; "not yet" is no error.
+// Tells whether a query found all work over; "not yet" is no error.
 bool over(cudaError_t code, std::string_view call) {
   if (code == cudaErrorNotReady) {
     static_cast<void>(cudaGetLastError());  // it would be found by the next check of a launch
@@ -57,6 +59,7 @@ std::byte* allocate_pinned(std::size_t num_bytes, int device) {
   choose(device);
   void* memory = nullptr;
   check(cudaHostAlloc(&memory, num_bytes, cudaHostAllocDefault), "cudaHostAlloc");
+  // CUDA does not clear it, and buffers are zero at first.
   std::memset(memory, 0, num_bytes);
   return static_cast<std::byte*>(memory);
 }
@@ -65,18 +68,22 @@ std::byte* allocate(std::size_t num_bytes, int device) {
   choose(device);
   void* memory = nullptr;
   check(cudaMalloc(&memory, num_bytes), "cudaMalloc");
-  // On the default stream and waited for: later streams do not wait for it by themselves.
+  // The memory is cleared on the default stream, and the host waits for it: streams that are made
+  // later do not wait for that stream by themselves.
   check(cudaMemset(memory, 0, num_bytes), "cudaMemset");
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   return static_cast<std::byte*>(memory);
 }
 
+// Errors are ignored where memory is freed: after a failed kernel every call returns its error,
+// which was reported already.
 void free_pinned(std::byte* memory) noexcept { static_cast<void>(cudaFreeHost(memory)); }
 void free(std::byte* memory) noexcept { static_cast<void>(cudaFree(memory)); }
 
 void* make_stream(int device) {
   choose(device);
   cudaStream_t stream = nullptr;
+  // Such a stream does not wait for the default stream, on which libraries may work.
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
   return stream;
 }
@@ -108,6 +115,7 @@ bool is_done(void* stream) { return over(cudaStreamQuery(as_stream(stream)), "wo
 
 void synchronize(void* stream) { check(cudaStreamSynchronize(as_stream(stream)), "work"); }
 
+// An event without time is cheaper; it only keeps the order.
 void* make_event(int device) { return make_event(device, cudaEventDisableTiming); }
 void* make_timed_event(int device) { return make_event(device, cudaEventDefault); }
 

@@ -12,6 +12,7 @@
 namespace tally::device {
 namespace {
 
+// On the CPU a buffer of the host and one of the device may be the same memory.
 void copy_now(std::byte* to, std::span<const std::byte> from) {
   if (!from.empty() && to != from.data()) std::memcpy(to, from.data(), from.size());
 }
@@ -74,7 +75,8 @@ namespace {
 
 constexpr double kNanosecondsPerMillisecond = 1e6;
 
-// Asks again and again: a sleeping host would wake up too late to tell the time.
+// The clock is read as soon as the event has happened, so the thread does not sleep: it would wake
+// up some microseconds late.
 std::int64_t time_of(const Event& event) {
   while (!event.is_done()) {
   }
@@ -84,6 +86,7 @@ std::int64_t time_of(const Event& event) {
 }  // namespace
 
 Timeline::Timeline(const Stream& stream) : start_(stream.device(), Timing::on) {
+  // With nothing before it in the stream the event happens as soon as it is recorded.
   stream.synchronize();
   start_.record(stream);
   start_ns_ = time_of(start_);

@@ -14,6 +14,7 @@
 namespace tally::digest {
 
 std::uint32_t crc32(std::uint32_t before, std::span<const std::byte> bytes) {
+  // Unlike crc32_iscsi() below, this function makes both inversions itself.
   return crc32_gzip_refl(before, reinterpret_cast<const unsigned char*>(bytes.data()),
                          bytes.size());
 }
@@ -34,6 +35,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes) {
 
 namespace {
 
+// The sums are modulo 65535, where 2^16 is 1: the upper half may be added to the lower one.
 constexpr std::uint32_t folded(std::uint32_t sum) { return (sum & 0xffffU) + (sum >> 16U); }
 
 }  // namespace

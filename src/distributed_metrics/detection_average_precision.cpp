@@ -20,11 +20,12 @@ using metrics::kNumIouThresholds;
 using Rows = std::vector<DetectionRecord>;
 
 constexpr auto kKind = exact::SumKind::float64;
-// Thresholds of ap50 and ap75.
+// These are the indices of the overlaps 0.50 and 0.75, of which ap50 and ap75 are made.
 constexpr int kHalf = 0, kThreeQuarters = 5;
 constexpr int kAllThresholds = -1;
 
-// Which area range and threshold a metric is of.
+// Says of which area range and overlap a metric is the mean; the order is that of the members of
+// AveragePrecisions.
 struct MetricRange {
   int area;
   int threshold;
@@ -36,10 +37,11 @@ constexpr std::array<MetricRange, 6> kMetrics{{{metrics::kAllAreas, kAllThreshol
                                                {metrics::kMedium, kAllThresholds},
                                                {metrics::kLarge, kAllThresholds}}};
 
-// Of each class: a mean for each area range and threshold, and its ap.
+// Each class has a mean for each area range and overlap, and behind them its ap.
 constexpr std::int64_t kMeansPerClass = kNumAreaRanges * kNumIouThresholds + 1;
 
-// A window of this rank's rows, in the order of the ranks that they go to.
+// This is a window of the rows of this rank, sorted by the rank that they go to, as
+// all_to_all_rows() wants them.
 struct Parcel {
   Rows rows;
   std::vector<std::int64_t> rows_to_rank;
@@ -53,7 +55,7 @@ Parcel packed(Rows rows, const std::vector<int>& owners, int num_ranks) {
   return parcel;
 }
 
-// Of the classes of one rank.
+// Counts the rows that this rank will hold in the end, so that their room is taken once.
 std::size_t num_owned(std::span<const std::int64_t> rows_per_class, const std::vector<int>& owners,
                       int rank) {
   std::int64_t rows = 0;
@@ -61,13 +63,14 @@ std::size_t num_owned(std::span<const std::int64_t> rows_per_class, const std::v
   return to_size(rows);
 }
 
-// Collective. The rows of all ranks whose classes are this rank's, class by class, ranked: by
-// score, equal ones by the order of the images. It appends them to `local`.
+// Collective. Appends to `local` the rows of all ranks whose classes are this rank's, class by
+// class and ranked: by score, equal scores by the order of the images.
 void exchange_rows(const comm::Communicator& comm, const DetectionRows& rows,
                    const std::vector<int>& owners, Rows& local) {
   // All ranks may send all of a window to the same one.
   const std::int64_t window = std::max<std::int64_t>(
       1, rows.window_bytes / std::int64_t{sizeof(DetectionRecord)} / comm.world_size());
+  // Every rank takes part in every exchange, also when its own rows are sent.
   const std::int64_t most = comm.max(rows.num_rows);
   for (std::int64_t first = 0; first < most; first += window) {
     Parcel parcel;
@@ -78,18 +81,23 @@ void exchange_rows(const comm::Communicator& comm, const DetectionRows& rows,
     });
     const auto bytes = comm.all_to_all_rows(std::as_bytes(std::span(parcel.rows)),
                                             sizeof(DetectionRecord), parcel.rows_to_rank);
+    // A rank that cannot hold the rows must say so before the others enter the next exchange.
     comm::agree_on(comm, [&] {
       const std::size_t before = local.size();
       local.resize(before + bytes.size() / sizeof(DetectionRecord));
       if (!bytes.empty()) std::memcpy(&local[before], bytes.data(), bytes.size());
     });
   }
+  // No two rows are equal in all four, so the order does not depend on how the rows were spread.
+  // Equal scores keep the order of the images, then that of `place`, as in pycocotools.
   std::ranges::sort(local, {}, [](const DetectionRecord& row) {
     return std::tuple(row.label, -row.score, row.image, row.place);
   });
 }
 
-// What the classes of one rank give; of several ranks it is added up.
+// Holds what the classes of a rank give. Each entry is either a limb of an exact sum, which adds up
+// over ranks, or the bits of a double that one rank writes and the others leave 0. So one sum of
+// integers shares everything and is the evidence for the digest.
 class Sums {
  public:
   explicit Sums(std::span<const std::int64_t> num_objects)
@@ -124,6 +132,7 @@ class Sums {
 
   void add_up(const comm::Communicator& comm) {
     comm.sum_in_place(values_);
+    // A limb of several ranks may exceed 32 bits; the digest needs the canonical form.
     for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
       exact::canonicalise(sum(metric));
     }
@@ -176,6 +185,8 @@ class Sums {
 
 }  // namespace
 
+// The largest class goes first, each to the rank with the fewest rows so far. The order is fixed
+// for equal sizes, so that all ranks find the same owners without communication.
 std::vector<int> owners_of_classes(std::span<const std::int64_t> rows_per_class, int num_ranks) {
   std::vector<std::size_t> classes(rows_per_class.size());
   for (std::size_t c = 0; c < classes.size(); ++c) classes[c] = c;
@@ -195,6 +206,8 @@ AveragePrecisions average_precisions(const comm::Communicator& comm, const Detec
                                      const ClassTotals& totals) {
   const auto owners = owners_of_classes(totals.rows, comm.world_size());
   Rows local;
+  // The room is taken before anything is sent, so that lack of memory shows on all ranks at once
+  // and `local` is never copied to grow.
   comm::agree_on(comm, [&] { local.reserve(num_owned(totals.rows, owners, comm.rank())); });
   exchange_rows(comm, rows, owners, local);
   Sums sums(totals.objects);

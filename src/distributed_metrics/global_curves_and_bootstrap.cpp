@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::int64_t kShareBytes = std::int64_t{64} << 20;  // at a time, from all ranks together
 
-// Collective. The bins of all ranks' positives. Fails as count_curves() does.
+// Collective. Returns the bins of all ranks' positives, equal on every rank. Fails as
+// count_curves() does.
 ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
                                              const ordered_metrics::ScoreRows& rows,
                                              ordered_metrics::ScoreKeys keys) {
@@ -40,6 +41,7 @@ ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
   comm::windowed_all_gather(
       comm, std::as_bytes(std::span(local)), sizeof(std::uint64_t), kShareBytes,
       [&](std::int64_t rank, std::span<const std::byte> rows_of_rank) {
+        // The keys of this rank are in the set already.
         if (rank == comm.rank()) return;
         std::uint64_t key = 0;
         for (; !rows_of_rank.empty(); rows_of_rank = rows_of_rank.subspan(sizeof key)) {
@@ -79,8 +81,8 @@ std::vector<ordered_metrics::CurveCounts> count_curves(const comm::Communicator&
 
 namespace {
 
-// Values of all replicates as integers: one rank writes an entry, the others leave it 0, so that
-// adding them up shares them.
+// Holds the values of all replicates as integers. One rank writes an entry and the others leave it
+// 0, so that adding them up shares them.
 class SharedValues {
  public:
   SharedValues(std::int64_t num_replicates, std::int64_t num_values)
@@ -89,6 +91,7 @@ class SharedValues {
   void set(std::int64_t replicate, std::span<const std::optional<double>> values) {
     std::size_t next = to_size(replicate) * num_values_ * kWords;
     for (const auto& value : values) {
+      // The bits of 0.0 are 0 as well, so a word of its own says that a value is defined.
       values_[next++] = value ? 1 : 0;
       values_[next++] = std::bit_cast<std::int64_t>(value.value_or(0.0));
     }
@@ -110,7 +113,7 @@ class SharedValues {
   std::vector<std::int64_t> values_;
 };
 
-// Which replicates of a batch are this rank's to compute.
+// Says which replicates of a batch are this rank's to compute: the ranks take them in turn.
 struct Turns {
   std::int64_t first_replicate;
   std::int64_t num_replicates;
@@ -138,6 +141,8 @@ std::vector<std::vector<std::optional<double>>> bootstrap_curves(
     const CurveBootstrap& options, const ReplicateValues& rule) {
   const ordered_metrics::ThresholdBins bins = agree_on_bins(comm, rows, options.keys);
   const std::int64_t num_bins = bins.num_bins();
+  // It is the same on every rank, as the bins and the options are: the ranks must agree on the
+  // number of sums below.
   const std::int64_t per_batch = std::max<std::int64_t>(
       1, options.max_batch_bytes / (num_bins * std::int64_t{sizeof(std::int64_t)}));
   std::optional<ReplicateCounts> replicates;

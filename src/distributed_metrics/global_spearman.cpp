@@ -20,7 +20,7 @@
 
 namespace tally::distributed_metrics {
 
-// The places of a column's values among those of all ranks.
+// Spearman ranks are the places of a column's values among those of all ranks of the job.
 
 namespace {
 
@@ -29,9 +29,9 @@ using ordered_metrics::WeightedValue;
 constexpr std::int64_t kGatheredBytes = std::int64_t{64}
                                         << 20;  // at a time, from all ranks together
 
-// Collective. For each value of the column, in the order given, the weight of all ranks' values
-// below it minus that of those above; `weights` has one entry a value. Weights of one value on one
-// rank sum to less than 2^32.
+// Collective. Returns for each value of the column, in the order given, the weight of all ranks'
+// values below it minus that of those above; `weights` has one entry a value. The weights of one
+// value on one rank sum to less than 2^32, so they are sent as 32 bits.
 std::vector<std::int64_t> global_ranks(const comm::Communicator& comm,
                                        const ordered_metrics::RankedColumn& column,
                                        const ordered_metrics::Weights& weights) {
@@ -51,7 +51,7 @@ std::vector<std::int64_t> global_ranks(const comm::Communicator& comm,
 
 using metrics::PoissonWeights;
 
-// One replicate's weights of an output's values; without a replicate each counts once.
+// Returns one replicate's weights of an output's values; without a replicate each counts once.
 ordered_metrics::Weights weights_of(const ordered_metrics::PairValues& values,
                                     const PoissonWeights* replicate) {
   ordered_metrics::Weights weights(values.index.size(), 1);
@@ -62,12 +62,14 @@ ordered_metrics::Weights weights_of(const ordered_metrics::PairValues& values,
   return weights;
 }
 
-// Collective. Shares of one output, one entry for each of `replicates`.
+// Collective. Returns this rank's share of the sums of one output, one entry for each of
+// `replicates`.
 std::vector<ordered_metrics::SpearmanSums> shares_of_output(
     const comm::Communicator& comm, const ordered_metrics::PairValues& values,
     std::span<const PoissonWeights* const> replicates) {
   std::optional<ordered_metrics::RankedColumn> predictions;
   std::optional<ordered_metrics::RankedColumn> targets;
+  // The columns are sorted once for all replicates.
   comm::agree_on(comm, [&] {
     predictions.emplace(values.predictions);
     targets.emplace(values.targets);
@@ -84,7 +86,8 @@ std::vector<ordered_metrics::SpearmanSums> shares_of_output(
   return shares;
 }
 
-// Collective. The sums of all ranks' shares, canonical.
+// Collective. Turns the shares into the sums over all ranks, in canonical form; one call of MPI for
+// all outputs.
 void add_up(const comm::Communicator& comm, std::vector<ordered_metrics::SpearmanSums>& sums) {
   std::vector<std::int64_t> flat;
   for (const ordered_metrics::SpearmanSums& sum : sums) {
@@ -112,6 +115,8 @@ std::vector<std::vector<ordered_metrics::SpearmanSums>> sums_of(
   comm::agree_same(comm, ErrorKind::internal, "the number of outputs of a rank correlation",
                    format("{}", rows.num_outputs));
   constexpr auto kPairBytes = std::int64_t{2 * sizeof(float)};
+  // The largest number of rows counts, so that all ranks form the same groups: each output of a
+  // group takes part in collectives.
   const std::int64_t most_rows = std::max<std::int64_t>(1, comm.max(rows.num_rows));
   const auto group = std::max<std::int64_t>(1, rows.max_group_bytes / (kPairBytes * most_rows));
   std::vector<std::vector<ordered_metrics::SpearmanSums>> sums(replicates.size());

@@ -10,7 +10,7 @@
 namespace tally::distributed_metrics {
 namespace {
 
-// Adds rows, of which the first has global index `first_index`, to the counts of one replicate.
+// Adds rows, of which the first has the global index `first_index`, to the counts of one replicate.
 void add_rows(const metrics::PoissonWeights& weights, std::int64_t first_index,
               std::size_t num_classes, std::span<const std::int64_t> bins,
               std::span<std::int64_t> counts) {
@@ -32,6 +32,8 @@ ReplicateCounts::ReplicateCounts(const ordered_metrics::ScoreRows& rows,
                                  const ordered_metrics::ThresholdBins& bins)
     : rows_(rows), options_(options), bins_(bins) {
   const std::int64_t num_places = ordered_metrics::PresortedRows::num_places(rows, bins);
+  // Both ways give the same counts. The places cost memory and save a reading of all scores for
+  // each batch of replicates; PresortedRows refuses 2^31 of them.
   if (num_places <= options.max_place_bytes / ordered_metrics::PresortedRows::kPlaceBytes &&
       num_places < std::numeric_limits<std::int32_t>::max()) {
     placed_.emplace(rows, options.keys, bins);
@@ -58,6 +60,8 @@ void ReplicateCounts::count_kept(std::int64_t replicate, std::span<std::int64_t>
 void ReplicateCounts::count_read(std::int64_t first_replicate,
                                  std::span<std::int64_t> counts) const {
   const auto num_bins = to_size(bins_.num_bins());
+  // A window is placed among the thresholds once and then counted for all replicates, since finding
+  // the places costs more than adding them.
   std::ranges::fill(counts, 0);
   std::vector<std::int64_t> found;
   ordered_metrics::for_each_window(

@@ -10,6 +10,7 @@
 namespace tally::evaluate {
 namespace {
 
+// A data set has no source of its recipe, and its size is that of the images it stores.
 ImageRecipe recipe_of(const data::ColumnInfo& column) {
   const data::ImageAttributes& image = *column.image;
   return {.source = {},
@@ -27,11 +28,14 @@ std::optional<ImageRecipe> recipe_of(const std::optional<model::ModelCard>& card
   if (card->recipe) {
     recipe.source = card->recipe->source;
     recipe.geometry = card->recipe->geometry;
+    // What remains after cropping is what the network sees.
     recipe.size = recipe.geometry.crop;
   }
   return recipe;
 }
 
+// Puts means and deviations of RGB and BGR into the model's order, so that they are compared
+// channel by channel. The name of the order stays as it is stored, and is compared by itself.
 ImageNumbers in_order(ImageNumbers numbers, const std::string& channels) {
   const bool is_reversed = (numbers.channels == "RGB" && channels == "BGR") ||
                            (numbers.channels == "BGR" && channels == "RGB");
@@ -43,7 +47,8 @@ ImageNumbers in_order(ImageNumbers numbers, const std::string& channels) {
 }
 
 // Calls found(name, the model's, the data set's) for each thing of the pixels that both say
-// differently, with values as text.
+// differently, with values as text. Where one side says nothing, nothing is compared
+// (docs/decisions/032).
 void compare_pixels(
     const ImageRecipe& model, const ImageRecipe& data,
     const std::function<void(const char*, const std::string&, const std::string&)>& found) {

@@ -13,6 +13,8 @@ struct Part {
   GpuTimestamps::Point begin, end;
 };
 
+// Copies have a stream and a track of their own, beside the work on earlier batches. The other
+// parts follow one another on one stream, so that each ends where the next begins.
 constexpr Part kParts[] = {
     {"copy", trace::kCopyTrack, GpuTimestamps::copy_begins, GpuTimestamps::copy_ends},
     {"prepare", trace::kDeviceTrack, GpuTimestamps::prepare_begins, GpuTimestamps::forward_begins},
@@ -42,7 +44,7 @@ void GpuTimestamps::record(const device::Timeline& timeline, trace::BatchId of_b
 
 namespace {
 
-// The same tensors at the same places of another memory.
+// Returns views of the same tensors at the same places of another memory.
 std::vector<TensorView> rebased(const std::vector<TensorView>& views, const std::byte* from,
                                 std::byte* to) {
   std::vector<TensorView> result = views;
@@ -68,9 +70,11 @@ data::Batch InFlightBatch::copy_to_device(const data::Batch& batch, const device
   ends_block = batch.ends_block;
   if (compute.device().kind == DeviceKind::cpu) return batch;
   mark(GpuTimestamps::copy_begins, copies);
+  // All tensors of a batch lie in one slot, so that one copy moves them.
   copies.copy_to_device(memory.data(), batch.memory);
   mark(GpuTimestamps::copy_ends, copies);
   copied.record(copies);
+  // The stream waits, not the host, which goes on to enqueue.
   compute.wait_for(copied);
   data::Batch on_device = batch;
   on_device.inputs = rebased(batch.inputs, batch.memory.data(), memory.data());

@@ -14,14 +14,14 @@ namespace {
 
 using preprocess::Normalisation;
 
-// Stored [height, width, channels] against the model's [channels, height, width] and the like: what
-// the model sees of one row.
+// Returns what the model sees of one row: of images that are stored as [height, width, channels]
+// the shape [channels, height, width].
 Shape model_row_shape(const data::ColumnInfo& column) {
   const Shape& row = column.row_shape;
   return column.image ? Shape{row.at(2), row.at(0), row.at(1)} : row;
 }
 
-// Of single samples: how many are in a batch is no matter of the data.
+// The message names shapes of single samples: how many are in a batch is no matter of the data.
 Error misfit(const data::ColumnInfo& column, const model::TensorSpec& wanted, const Shape& given) {
   const auto sample = [](const Shape& batch) {
     return to_string(Shape(batch.begin() + (batch.empty() ? 0 : 1), batch.end()));
@@ -79,7 +79,7 @@ void check_card(const data::DataSetInfo& info, const model::ModelCard& card,
   }
 }
 
-// The card's normalisation if it has one, else the data set's.
+// Returns the card's normalisation if it has one, else the data set's.
 Normalisation wanted_normalisation(const ImageRecipes& recipes) {
   const bool is_cards = recipes.model && recipes.model->numbers;
   const ImageNumbers& wanted = is_cards ? *recipes.model->numbers : *recipes.data.numbers;
@@ -99,8 +99,9 @@ std::size_t index_of_input(const data::DataSetInfo& info, const model::TensorSpe
               "See 'tally inspect' of both files.");
 }
 
-// Without a card: places of the inputs that the model's arguments name, where its first ones name
-// all inputs, or all of them name one; else all inputs as they stand in the data set.
+// Is called without a card. Returns the places of the inputs that the model's arguments name, where
+// its first ones name all inputs, or all of them name one; else all inputs as they stand in the
+// data set.
 std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
                                          const std::vector<std::string>& arguments,
                                          std::vector<std::string>& notes) {
@@ -112,6 +113,8 @@ std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
         std::ranges::find(info.columns.inputs, arguments[i], &data::ColumnInfo::name);
     if (found == info.columns.inputs.end()) continue;
     names_some = true;
+    // Only the first arguments without a gap count: behind an unknown one no input would be left
+    // for it.
     if (by_name.size() == i) by_name.push_back(to_size(found - info.columns.inputs.begin()));
   }
   const bool decides = by_name.size() == in_order.size() || by_name.size() == arguments.size();
@@ -137,6 +140,7 @@ InputBinding make_binding(const data::DataSetInfo& info, std::size_t source,
         shape_of_rows(batch_size, column.row_shape), column.image->channels,
         wanted_normalisation(recipes), type, device, threads);
     if (auto note = recipe_note(recipes)) made.notes.push_back(std::move(*note));
+    // The report has room for one recipe, that of the first images.
     if (!made.recipes) made.recipes = std::move(recipes);
   }
   return binding;

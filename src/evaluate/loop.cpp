@@ -18,13 +18,14 @@
 namespace tally::evaluate {
 namespace {
 
-// Enough to hide the host's work on one batch and the copy of another behind the device's.
+// So many are enough to hide the host's work on one batch and the copy of another behind the
+// device's.
 constexpr int kBatchesInFlightOnGpu = 4;
 
 using trace::Kind;
 using trace::Span;
 
-// The batches in flight: they are completed in the order in which they started.
+// Holds the batches in flight, which are completed in the order in which they started.
 class Pipeline {
  public:
   Pipeline(const LoopInputs& inputs, exact::State& state)
@@ -40,11 +41,12 @@ class Pipeline {
     }
     if (device.kind != DeviceKind::cuda) return;
     if (inputs.info != nullptr) warm_ring();
+    // The time of this warm-up is not the loop's.
     watch_ = {};
     if (trace::recorder() != nullptr) mark_on(device);
   }
 
-  // Batches in flight come before the one that cannot be read: so do their failures.
+  // Batches in flight come before the one that cannot be read, and so do their failures.
   const data::Batch* next_batch() {
     try {
       Span span(Kind::loop, "wait_for_data", {}, &stats_.wait_s);
@@ -68,6 +70,7 @@ class Pipeline {
     std::vector<TensorView> prepared;
     model::Outputs outputs;
     {
+      // On a GPU these spans are the time that the host takes to enqueue each part.
       const Span span(Kind::loop, "prepare", of_batch, &stats_.prepare_s);
       on_device = slot.copy_to_device(batch, copies_, inputs_.stream);
       slot.mark(GpuTimestamps::prepare_begins, inputs_.stream);
@@ -79,6 +82,7 @@ class Pipeline {
       outputs = inputs_.predictor.predict(prepared);
       slot.mark(GpuTimestamps::metrics_begin, inputs_.stream);
     }
+    // Outputs are valid until the next predict(), whose work comes behind this on the same stream.
     const Span span(Kind::loop, "metrics", of_batch, &stats_.score_s);
     slot.scorer->enqueue(
         {batch.samples.first, batch.samples.count, batch.indices, outputs, on_device.targets},
@@ -95,6 +99,7 @@ class Pipeline {
   LoopStats finish() {
     counts_.finish();  // first: the observer sees the whole state with the last batch
     land_all();
+    // The host counts while batches are completed, so that its counts come last.
     counts_.add_counts_of_host();
     stats_.total_s = watch_.elapsed_s();
     return stats_;
@@ -119,6 +124,7 @@ class Pipeline {
     InFlightBatch& slot = oldest();
     {
       const Span span(Kind::loop, "wait_for_device", slot.of_batch, &stats_.device_wait_s);
+      // The host waits for this batch alone; those behind it keep the device busy.
       slot.done.wait();
     }
     if (slot.marks) slot.marks->record(*timeline_, slot.of_batch);
@@ -137,7 +143,8 @@ class Pipeline {
     inputs_.observer.batch_done(stats_.samples, counts_.state());
   }
 
-  // In the order of the samples, whatever the order in which they came.
+  // Appends records in the order of the samples. Those of batches that were sorted by length wait
+  // until their block is complete.
   void keep_records(const InFlightBatch& slot) {
     if (slot.indices.empty()) {
       inputs_.log.append(collected_.records);
@@ -170,7 +177,7 @@ class Pipeline {
   std::size_t started_ = 0;
   std::size_t completed_ = 0;
   tasks::CollectedBatch collected_;
-  // Of a block that has not come to its end.
+  // These hold the records of a block that has not come to its end.
   ReorderBuffer log_rows_, retained_rows_;
   std::vector<std::int64_t> not_finite_;
   LoopStats stats_;
@@ -201,7 +208,7 @@ Error numeric_error(const NotFinite& found, std::string_view bound) {
 LoopStats run(const LoopInputs& inputs, exact::State& state) {
   Pipeline pipeline(inputs, state);
   for (;;) {
-    // First, since the source may use the oldest batch's memory again.
+    // This comes first, since the source may use the oldest batch's memory again.
     pipeline.make_room();
     const data::Batch* batch = pipeline.next_batch();
     if (batch == nullptr) return pipeline.finish();

@@ -17,7 +17,7 @@ void append(const std::vector<T>& more, std::vector<T>& all) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// Where each row of a column begins, in bytes, and the end of the last.
+// Returns where each row of a column begins, in bytes, and behind these the end of the last row.
 std::vector<std::size_t> borders_of(const predictions::ColumnSpec& spec, std::size_t num_rows,
                                     std::span<const std::int64_t> lengths) {
   std::vector<std::size_t> borders{0};
@@ -50,6 +50,7 @@ void ReorderBuffer::add(const predictions::RecordBatch& rows,
 predictions::RecordBatch ReorderBuffer::take() {
   std::vector<std::size_t> order(indices_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  // Row numbers are sorted first, so that each row of each column is copied once.
   std::ranges::sort(order, {}, [&](std::size_t row) { return indices_[row]; });
   predictions::RecordBatch sorted{rows_.num_rows, {}, {}};
   sorted.columns.resize(specs_.size());

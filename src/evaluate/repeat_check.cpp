@@ -15,12 +15,12 @@
 namespace tally::evaluate {
 namespace {
 
-// Enough for a random operator to show: each draws a number for every value.
+// So few are enough for a random operator to show: it draws a number for every value.
 constexpr std::int64_t kFew = 3;
 
 using Bytes = std::vector<std::byte>;
 
-// Of all outputs, on the host.
+// Returns the bytes of all outputs, on the host.
 std::vector<Bytes> bytes_of(const model::Outputs& outputs, const device::Stream& stream) {
   std::vector<device::HostBuffer> copies;
   for (const TensorView& output : outputs) {
@@ -40,6 +40,7 @@ bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputBin
   const auto& info = data_set.info();
   const plan::BatchGrid first(std::min(rows, info.num_samples), rows);
   const auto slot_bytes = data::slot_bytes(info, rows);
+  // A reader needs more slots than its consumer holds, even for a single batch.
   const device::HostBuffer one(slot_bytes, stream.device()), other(slot_bytes, stream.device());
   data::BatchReader reader(data_set, first, {0, 1}, {one.bytes(), other.bytes()});
   const data::Batch& batch = *reader.next();

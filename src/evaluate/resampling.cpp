@@ -19,6 +19,7 @@ std::int64_t window_rows(const RetainedSamples& retained) {
   return std::clamp<std::int64_t>(kMostBytes / std::max<std::int64_t>(1, row_bytes), 1, kMostRows);
 }
 
+// One State for each subgroup or replicate.
 std::vector<exact::State> fresh_states(const tasks::Resampling& task, std::int64_t count) {
   return std::vector<exact::State>(to_size(count), exact::State(task.resample_layout()));
 }
@@ -50,6 +51,7 @@ std::vector<exact::State> count_groups(const RetainedSamples& retained, std::int
   auto states = fresh_states(retained.task, num_groups);
   for_each_window(retained, [&](std::int64_t first, const predictions::RecordBatch& window) {
     const auto of_window = codes.subspan(to_size(first), to_size(window.num_rows));
+    // One pass over the rows counts all subgroups, since each row belongs to one.
     retained.task.resample_rows(window).count_apart(of_window, states);
   });
   return states;
@@ -59,13 +61,15 @@ std::vector<exact::State> count_replicates(const RetainedSamples& retained, std:
                                            std::int64_t first, std::int64_t count) {
   auto states = fresh_states(retained.task, count);
   std::vector<std::uint8_t> weights;
-  // Windows outside: what is kept may lie on a disk.
+  // Windows are the outer loop: retained rows may lie on a disk, and are read and prepared once for
+  // all these replicates.
   for_each_window(retained, [&](std::int64_t first_row, const predictions::RecordBatch& window) {
     const metrics::PrecomputedUpdates rows = retained.task.resample_rows(window);
     weights.resize(to_size(window.num_rows));
     for (std::int64_t r = 0; r < count; ++r) {
       const metrics::PoissonWeights of_replicate(static_cast<std::uint64_t>(seed),
                                                  static_cast<std::uint64_t>(first + r));
+      // Weights follow from the global index, so that no replicate depends on the number of ranks.
       of_replicate.fill(static_cast<std::uint64_t>(retained.first_index + first_row), weights);
       rows.count(weights, states[to_size(r)]);
     }

@@ -11,11 +11,11 @@
 namespace tally::evaluate {
 namespace {
 
-// At least so many, and those that begin within this time.
+// A time is the shortest of at least so many batches, and of all that begin within this time.
 constexpr int kTimedBatches = 3;
 constexpr double kTimedSeconds = 0.2;
 
-// `rows` samples of zeros, prepared for the model.
+// Holds `rows` samples of zeros, prepared for the model.
 class ZeroBatch {
  public:
   ZeroBatch(const data::DataSetInfo& info, std::int64_t rows, std::span<InputBinding> bindings,
@@ -33,6 +33,7 @@ class ZeroBatch {
  private:
   void add(const data::ColumnInfo& column, std::vector<TensorView>& tensors,
            const device::Stream& stream) {
+    // This memory is zero at first.
     memory_.emplace_back(rows_ * column.row_bytes(), stream.device());
     tensors.push_back(contiguous_view(memory_.back().data(), column.dtype,
                                       shape_of_rows(rows_, column.row_shape),
@@ -48,6 +49,7 @@ class ZeroBatch {
 // What these find of zeros does not matter: a model may well make NaN of them.
 void score(const ZeroBatch& zeros, const model::Outputs& outputs, std::int64_t batch_size,
            tasks::Task& task, const device::Stream& stream) {
+  // What scorers need to know of the outputs is settled before they are made.
   task.bind_output_shapes(outputs);
   exact::State state(task.layout());
   metrics::DeviceAccumulator counts(state, stream);
@@ -69,6 +71,7 @@ void warm_up_batch(const data::DataSetInfo& info, std::int64_t batch_size,
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size,
              std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
              const device::Stream& stream) {
+  // Few samples take less time; where they cannot settle the form, the whole batch runs.
   if (batch_size > model::kFewSamples) {
     const ZeroBatch few(info, model::kFewSamples, bindings, stream);
     if (const auto outputs = predictor.warm_up_small(few.inputs(), batch_size)) {
@@ -103,6 +106,7 @@ double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
     return watch.elapsed_s();
   };
   const Stopwatch all;
+  // What makes a batch take longer is other work on the machine.
   double shortest = run();
   for (int i = 1; i < kTimedBatches || all.elapsed_s() < kTimedSeconds; ++i) {
     shortest = std::min(shortest, run());

@@ -27,14 +27,16 @@ std::int64_t num_bits(const Integer& positive) {
   return static_cast<std::int64_t>(msb(positive)) + 1;
 }
 
-// Moves the powers of two of `number` into the exponent, times `direction`.
+// Moves the powers of two of `number` into the exponent, times `direction`. The unit of a sum is
+// the smallest number of its type, so that its integer mostly ends in many zero bits, which every
+// product would carry along.
 void strip_twos(Integer& number, std::int64_t direction, std::int64_t& exponent) {
   const auto twos = number.is_zero() ? 0 : lsb(abs(number));
   number >>= twos;
   exponent += direction * static_cast<std::int64_t>(twos);
 }
 
-// Bits that a quotient has at least before it is rounded to 53.
+// A quotient has at least so many bits before it is rounded to 53.
 constexpr std::int64_t kQuotientBits = 64;
 
 // units * 2^scale rounded to nearest, ties to even; `more` says that a part of a unit is missing.
@@ -43,6 +45,8 @@ double rounded(const Integer& units, bool more, std::int64_t scale) {
   using Limits = std::numeric_limits<double>;
   constexpr std::int64_t kSmallest =
       Limits::min_exponent - Limits::digits;  // doubles end at 2^-1074
+  // The value lies in [2^top, 2^(top + 1)). `last` is the exponent of the last bit that a double
+  // keeps of it: subnormal doubles keep fewer than 53.
   const std::int64_t top = num_bits(units) - 1 + scale;
   if (top >= Limits::max_exponent) return Limits::infinity();
   const std::int64_t last = std::max(top - (Limits::digits - 1), kSmallest);
@@ -81,6 +85,8 @@ Rational::Rational(std::int64_t whole) : Rational(Number{.numerator = whole}) {}
 
 Rational::Rational(std::span<const std::int64_t> limbs, SumKind kind)
     : Rational(Number{.numerator = as_integer(limbs), .exponent = lowest_exponent(kind)}) {
+  // The number of limbs is the only sign of the kind: read as the other kind a sum would be wrong
+  // by a power of two.
   if (is_canonical(limbs) && std::ssize(limbs) == num_limbs(kind)) return;
   throw Error(ErrorKind::internal, "an exact sum was read uncarried or as of another kind");
 }
@@ -116,6 +122,7 @@ Rational operator/(const Rational& a, const Rational& b) {
   if (b.is_zero()) throw Error(ErrorKind::internal, "an exact number was divided by 0");
   const Rational::Number& left = *a.number_;
   const Rational::Number& right = *b.number_;
+  // The denominator stays positive, which sign() and the rounding rely on.
   return Rational(Rational::Number{left.numerator * right.denominator * b.sign(),
                                    left.denominator * abs(right.numerator),
                                    left.exponent - right.exponent});
@@ -148,6 +155,8 @@ double Rational::sqrt_to_double() const {
   divide_qr(Integer(number_->numerator << checked_cast<unsigned>(shift)), number_->denominator,
             quotient, rest);
   Integer left_over;
+  // The root of the whole part has the same whole part as the root of the full quotient, so the two
+  // rests together say whether anything is missing.
   const Integer root = sqrt(quotient, left_over);
   return rounded(root, !rest.is_zero() || !left_over.is_zero(), (number_->exponent - shift) / 2);
 }

@@ -83,9 +83,12 @@ void State::canonicalise() {
 }
 
 void State::merge(State other) {
+  // Two sets of metrics with the same options have layouts of their own; equal descriptions mean
+  // equal offsets.
   if (layout_ != other.layout_ && layout_->description() != other.layout_->description()) {
     throw Error(ErrorKind::internal, "states of different layouts cannot be merged");
   }
+  // In canonical form a limb has 32 bits, so that adding two of them cannot overflow.
   canonicalise();
   other.canonicalise();
   for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];

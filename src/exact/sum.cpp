@@ -18,6 +18,8 @@ void add_value(std::span<std::int64_t> limbs, Value value) {
   if (!std::isfinite(value)) {
     throw Error(ErrorKind::internal, "NaN or Inf was added to an exact sum");
   }
+  // A limb receives less than 2^32 in absolute value from each add, so an int64 bears 2^30 of them
+  // on top of a canonical limb.
   const Pieces pieces = pieces_of(value);
   std::int64_t* const at = &limbs[static_cast<std::size_t>(pieces.first_limb)];
   for (int i = 0; i < Pieces::kCount; ++i) at[i] += pieces.parts[i];
@@ -36,6 +38,8 @@ void add_values(std::span<std::int64_t> limbs, std::span<const Value> values) {
 }  // namespace
 
 std::int64_t num_limbs(SumKind kind) {
+  // 2^40 values of the largest magnitude, of either sign, must fit: 10 limbs for float32, 67 for
+  // float64.
   constexpr int kCountBits = 40;
   constexpr int kSignBits = 1;
   const int bits = highest_exponent(kind) - lowest_exponent(kind) + kCountBits + kSignBits;

@@ -13,10 +13,12 @@
 namespace tally::hdf5 {
 namespace {
 
-// HDF5 itself keeps attributes below 64 KiB unless asked for more.
+// An attribute of more values is refused, for all of them are read at once. HDF5 itself keeps
+// attributes below 64 KiB unless it is asked for more.
 constexpr std::int64_t kMaxValues = 1 << 20;
 
-// Called from C, which exceptions must not cross.
+// HDF5 calls this from C, which exceptions must not cross: a negative result ends the iteration as
+// a failure.
 herr_t collect(hid_t, const char* name, const H5A_info_t*, void* names) noexcept try {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
   return 0;
@@ -28,6 +30,8 @@ void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
+// The length comes first, so that no two lists of texts give the same bytes (data_tools/SCHEMA.md,
+// Structure digest).
 void append(std::vector<std::byte>& bytes, const std::string& text) {
   const std::uint64_t length = text.size();
   append(bytes, std::as_bytes(std::span(&length, 1)));
@@ -39,6 +43,7 @@ void append(std::vector<std::byte>& bytes, const std::string& text) {
 AttributeView::AttributeView(hid_t object, const Subject& subject, std::string_view path,
                              std::string_view name)
     : subject_(subject), object_(path), name_(name) {
+  // H5Aopen() would only say that the call failed: a missing attribute gets a message of its own.
   if (check(H5Aexists(object, name_.c_str()), subject_, object_, "examined") == 0) {
     fail(subject_, object_, format("has no attribute '{}'", name_), subject_.next_step);
   }
@@ -54,6 +59,7 @@ AttributeView::AttributeView(hid_t object, const Subject& subject, std::string_v
 }
 
 void AttributeView::wrong(std::string_view expected) const {
+  // The message shows how many values there are, because that alone may be what is wrong.
   const std::string count = num_values_ == 1 ? "" : format("[{}]", num_values_);
   fail(subject_, object_,
        format("attribute '{}' is {}{}, expected {}", printable(name_), describe_type(type_.get()),
@@ -72,9 +78,12 @@ std::int64_t AttributeView::as_int64() const {
 }
 
 std::vector<std::int64_t> AttributeView::as_int64s() const {
+  // A scalar counts as a list of one value, as does any shape that holds one value.
   const bool is_list = num_values_ == 1 || H5Sget_simple_extent_ndims(space_.get()) == 1;
   if (type_class() != H5T_INTEGER || num_values_ < 1 || !is_list) wrong("integers");
   std::vector<std::int64_t> values(to_size(num_values_));
+  // HDF5 converts any width and byte order to the type that is asked for. A value that does not fit
+  // is clipped without an error, so unsigned integers are read as such and compared here.
   if (H5Tget_sign(type_.get()) != H5T_SGN_NONE) {
     read(H5T_NATIVE_INT64, values.data());
     return values;
@@ -107,6 +116,8 @@ std::vector<std::string> AttributeView::read_texts() const {
 }
 
 std::vector<std::string> AttributeView::read_variable_texts() const {
+  // HDF5 allocates each text of variable length; H5Dvlen_reclaim() gives them back. A null pointer
+  // is an empty text.
   std::vector<char*> texts(to_size(num_values_), nullptr);
   read(type_.get(), texts.data());
   std::vector<std::string> copies;
@@ -117,6 +128,7 @@ std::vector<std::string> AttributeView::read_variable_texts() const {
 
 std::vector<std::string> AttributeView::read_fixed_texts() const {
   const std::size_t size = H5Tget_size(type_.get()), count = to_size(num_values_);
+  // The division bounds size * count without overflow: both come from the file.
   if (size == 0 || size > to_size(kMaxValues) / count) wrong("shorter strings");
   std::string stored(size * count, '\0');
   read(type_.get(), stored.data());
@@ -128,6 +140,8 @@ std::vector<std::string> AttributeView::read_fixed_texts() const {
   return texts;
 }
 
+// Whatever width and byte order the file has, numbers are read in one form, so that the digest of a
+// structure does not depend on how the same values are stored.
 AttributeContent AttributeView::content() const {
   AttributeContent content;
   content.name = name_;
@@ -152,6 +166,8 @@ AttributeContent AttributeView::content() const {
 std::string AttributeView::type_text() const { return describe_type(type_.get()); }
 
 std::string without_padding(std::string_view stored, H5T_str_t padding) {
+  // A text ends at its first NUL whatever its padding is; only padding by blanks must be cut off,
+  // too.
   std::string_view text = stored.substr(0, stored.find('\0'));
   if (padding == H5T_STR_SPACEPAD) {
     const auto last = text.find_last_not_of(' ');
@@ -165,6 +181,7 @@ std::vector<std::string> attribute_names(hid_t object, const Subject& subject,
   std::vector<std::string> names;
   check(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), subject, path,
         "examined");
+  // The digest of a structure needs the order of bytes, whatever index HDF5 went through.
   std::ranges::sort(names);
   return names;
 }
@@ -197,6 +214,7 @@ ObjectContent content_of(hid_t object, const Subject& subject, std::string_view 
   ObjectContent content;
   content.kind = kind_of(object);
   if (content.kind == ObjectKind::dataset) {
+    // Elements that are not read have a place in the digest, too, so nothing is refused here.
     const Type type(check(H5Dget_type(object), subject, path, "examined"));
     const auto element = element_of_type(type.get());
     content.element = element ? name(*element) : "other";

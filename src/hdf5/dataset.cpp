@@ -22,6 +22,7 @@ std::int64_t DatasetInfo::row_bytes() const {
 Shape DatasetInfo::chunk_grid() const {
   Shape grid;
   for (std::size_t d = 0; d < chunk_shape.size(); ++d) {
+    // The last chunk along a dimension may reach beyond the dataset; it counts as a whole one.
     grid.push_back((shape.at(d) + chunk_shape[d] - 1) / chunk_shape[d]);
   }
   return grid;
@@ -43,12 +44,16 @@ void Dataset::require_element(Element expected) const {
 
 void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
   const DatasetInfo& about = info();
+  // `first` is compared with a difference, not with a sum: first + count could overflow. The
+  // product cannot, for the whole dataset's bytes were found to fit into int64.
   if (about.element == Element::text || first < 0 || count < 0 ||
       first > about.num_rows() - count || out.size() < to_size(count * about.row_bytes())) {
     throw Error(ErrorKind::internal, format("rows {} + {} of {} were asked for in {} bytes", first,
                                             count, about.path, out.size()));
   }
   if (count * about.row_bytes() == 0) return;
+  // Contiguous rows are read past HDF5 and without its lock, so that several threads read at once
+  // (docs/decisions/017).
   if (about.storage == Storage::contiguous) {
     const std::string problem =
         read_at(impl_->descriptor->get(), about.offset + first * about.row_bytes(),
@@ -66,13 +71,15 @@ void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::b
 
 namespace {
 
-// Where a chunk begins, in elements.
+// Returns where a chunk begins, in elements: HDF5 names chunks by that place, we by their number,
+// row-major over the grid of chunks.
 std::vector<hsize_t> corner_of(const DatasetInfo& info, std::int64_t chunk) {
   const Shape grid = info.chunk_grid();
   if (grid.empty() || chunk < 0 || chunk >= num_elements(grid)) {
     throw Error(ErrorKind::internal, format("chunk {} of {} was asked for", chunk, info.path));
   }
   std::vector<hsize_t> corner(grid.size());
+  // The last dimension varies fastest, so it is taken off first.
   for (std::size_t d = grid.size(); d-- > 0; chunk /= grid[d]) {
     corner[d] = to_size(chunk % grid[d] * info.chunk_shape[d]);
   }
@@ -82,11 +89,14 @@ std::vector<hsize_t> corner_of(const DatasetInfo& info, std::int64_t chunk) {
 }  // namespace
 
 std::int64_t Dataset::Impl::stored_bytes(std::int64_t chunk) const {
+  // Memory for the chunk is allocated by what this returns, which may be any number in a damaged
+  // file.
   const auto corner = corner_of(info, chunk);
   hsize_t bytes = 0;
   check(H5Dget_chunk_storage_size(id.get(), corner.data(), &bytes), subject, info.path,
         format("read, chunk {}", chunk));
-  // A filter that makes its input longer leaves little behind it: HDF5 allows deflate 0.1 %.
+  // A filter that makes its input longer adds little: HDF5 allows deflate 0.1 %. Twice the bytes of
+  // the elements and 1 KiB are more than any chunk needs.
   const std::int64_t limit = 2 * num_elements(info.chunk_shape) * size_bytes(info.element) + 1024;
   if (std::cmp_greater(bytes, std::min(limit, file_bytes))) {
     fail(subject, info.path,
@@ -114,6 +124,8 @@ std::uint32_t Dataset::read_raw_chunk(std::int64_t chunk, std::vector<std::byte>
 
 namespace {
 
+// Texts of variable length lie in heaps of the file; `count` bytes more than the file holds are
+// allowed, because each text gets a NUL in memory.
 std::vector<std::string> read_variable(hid_t dataset, hid_t type, const Subject& subject,
                                        const DatasetInfo& info, std::int64_t file_bytes) {
   const Space space(check(H5Dget_space(dataset), subject, info.path, "examined"));
@@ -139,6 +151,8 @@ std::vector<std::string> read_variable(hid_t dataset, hid_t type, const Subject&
 
 std::vector<std::string> read_fixed(hid_t dataset, hid_t type, const Subject& subject,
                                     const DatasetInfo& info) {
+  // The dataset's bytes were compared with the file's size when it was opened, so this allocation
+  // is bounded.
   const std::size_t size = H5Tget_size(type);
   std::string stored(to_size(num_elements(info.shape)) * size, '\0');
   check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, stored.data()), subject, info.path,

@@ -21,6 +21,8 @@ std::string FileStamp::text() const {
   const std::time_t since_1970 = seconds;
   std::tm time{};
   std::array<char, 32> shown{};
+  // A year that does not fit leaves the time empty: the text is for messages, and the comparison of
+  // stamps does not need it.
   if (::gmtime_r(&since_1970, &time) != nullptr) {
     std::strftime(shown.data(), shown.size(), "%Y-%m-%d %H:%M:%S", &time);
   }

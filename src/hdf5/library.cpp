@@ -10,7 +10,8 @@
 namespace tally::hdf5 {
 namespace {
 
-// The text of errno, where a driver's description holds it among buffer addresses.
+// Returns the system's own words, where a driver's description holds them among the addresses of
+// buffers; else the description as it is.
 std::string shortened(const std::string& description) {
   constexpr std::string_view kMark = "error message = '";
   const auto begin = description.find(kMark);
@@ -20,6 +21,7 @@ std::string shortened(const std::string& description) {
   return description.substr(begin + kMark.size(), end - begin - kMark.size());
 }
 
+// H5Ewalk2() calls this for each entry of the error stack, the innermost first; 1 ends the walk.
 herr_t first_description(unsigned, const H5E_error2_t* error, void* text) {
   if (error->desc == nullptr || *error->desc == '\0') return 0;
   *static_cast<std::string*>(text) = error->desc;
@@ -37,10 +39,13 @@ bool set_up_library() {
 }  // namespace
 
 std::unique_lock<std::recursive_mutex> lock_library() {
+  // The mutex is recursive because handles lock it when they are closed, often while it is held.
   static std::recursive_mutex mutex;
   std::unique_lock lock(mutex);
   static const bool ready = set_up_library();
   if (!ready) throw Error(ErrorKind::environment, "the HDF5 library cannot be initialised");
+  // A build with thread safety has an error stack for each thread, and prints it unless that is
+  // switched off there. Failures are reported by our exceptions alone.
   thread_local const bool silent = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   static_cast<void>(silent);
   return lock;
@@ -68,6 +73,8 @@ std::string library_version() {
 }
 
 bool is_hdf5_file(const std::filesystem::path& path) {
+  // A path that cannot be examined is no HDF5 file for callers, who then try other formats or say
+  // that it cannot be read.
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
   const auto lock = lock_library();

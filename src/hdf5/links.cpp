@@ -8,10 +8,13 @@
 namespace tally::hdf5 {
 namespace {
 
-// A file that claims more is not a data set; it bounds what a hostile one can make us hold.
+// A file that claims more links is not a data set. The bound limits the memory that a hostile file
+// can make us use.
 constexpr std::size_t kMaxLinks = 1'000'000;
 constexpr std::string_view kStore = "Store the data in the file itself.";
 
+// A link that is not hard may lead into another file, whose bytes no identity and no checksum of
+// this file covers.
 void require_hard(const Subject& subject, std::string_view path, H5L_type_t type) {
   switch (type) {
     case H5L_TYPE_HARD:
@@ -35,7 +38,8 @@ struct Collection {
   bool too_many = false;
 };
 
-// Called from C, which exceptions must not cross: a negative result ends the walk as a failure.
+// HDF5 calls this from C, which exceptions must not cross: a negative result ends the walk as a
+// failure.
 herr_t collect(hid_t, const char* name, const H5L_info_t* info, void* data) noexcept try {
   auto& collection = *static_cast<Collection*>(data);
   collection.too_many = collection.links.size() >= kMaxLinks;
@@ -54,6 +58,9 @@ void require_bounded(const Subject& subject, std::string_view group, const Colle
 }  // namespace
 
 bool has_object(hid_t file, const Subject& subject, std::string_view path) {
+  // Each part of the path is examined before the next one is followed: H5Lexists() fails where a
+  // group on the way is missing, and a soft or external link must be refused before HDF5 opens what
+  // it leads to.
   std::size_t end = 0;
   while (end < path.size() && path != "/") {
     end = std::min(path.find('/', end + 1), path.size());
@@ -64,6 +71,7 @@ bool has_object(hid_t file, const Subject& subject, std::string_view path) {
     H5L_info_t info{};
     check(H5Lget_info(file, prefix.c_str(), &info, H5P_DEFAULT), subject, prefix, "looked up");
     require_hard(subject, prefix, info.type);
+    // What the last link leads to may be any object; those on the way must be groups.
     if (end == path.size()) break;
     const Object object(
         check(H5Oopen(file, prefix.c_str(), H5P_DEFAULT), subject, prefix, "opened"));
@@ -93,6 +101,8 @@ std::vector<std::string> link_names(hid_t file, const Subject& subject, std::str
 
 std::vector<std::string> all_paths(hid_t file, const Subject& subject) {
   Collection found;
+  // H5Lvisit() goes along hard links alone and enters each group once, so that a group that holds
+  // itself ends the walk, too. It only lists the other links, which are refused below.
   check(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, collect, &found), subject, "", "walked");
   require_bounded(subject, "/", found);
   std::vector<std::string> paths;
@@ -100,6 +110,7 @@ std::vector<std::string> all_paths(hid_t file, const Subject& subject) {
     paths.push_back("/" + link.name);
     require_hard(subject, paths.back(), link.type);
   }
+  // HDF5 goes through one group after the other, which is not the order of whole paths by bytes.
   std::ranges::sort(paths);
   return paths;
 }

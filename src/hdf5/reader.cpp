@@ -37,11 +37,15 @@ namespace {
 
 Properties read_access(const Subject& subject) {
   Properties access(check(H5Pcreate(H5P_FILE_ACCESS), subject, "", "opened"));
+  // HDF5's locks are not taken: a lock of another program would stop us, and some parallel file
+  // systems have none. What writes meanwhile is found by require_unchanged().
   check(H5Pset_file_locking(access.get(), 0, 1), subject, "", "opened");
-  check(H5Pset_fapl_sec2(access.get()), subject, "", "opened");  // has a descriptor
+  // Of this driver H5Fget_vfd_handle() gives a POSIX descriptor, which descriptor_of() relies on.
+  check(H5Pset_fapl_sec2(access.get()), subject, "", "opened");
   return access;
 }
 
+// What is no file that HDF5 could read gets a message of its own, before HDF5 sees it.
 std::int64_t size_of_file(const Subject& subject) {
   struct stat status {};
   if (::stat(subject.path.c_str(), &status) != 0) {
@@ -57,7 +61,8 @@ std::int64_t size_of_file(const Subject& subject) {
   return status.st_size;
 }
 
-// HDF5 tells both sizes of a truncated file, in its own words.
+// HDF5 names both sizes of a truncated file in a text of its own, which is parsed here for the
+// message. Where that text is another one, it is shown as it is.
 [[noreturn]] void fail_open(const Subject& subject, std::int64_t file_bytes) {
   const std::string reason = innermost_error();
   unsigned long long found = 0, base = 0, expected = 0;
@@ -75,6 +80,7 @@ File open_file(const Subject& subject, std::int64_t file_bytes) {
   const auto lock = lock_library();
   const Properties access = read_access(subject);
   const std::string name = subject.path.string();
+  // For a foreign file HDF5 only says that a signature was not found; this message says what to do.
   const htri_t is_hdf5 = H5Fis_hdf5(name.c_str());
   if (is_hdf5 == 0)
     fail(subject, "", "is not an HDF5 file", "See what it is with 'tally inspect'.");
@@ -84,7 +90,8 @@ File open_file(const Subject& subject, std::int64_t file_bytes) {
   return file;
 }
 
-// HDF5's own descriptor again: the file of this name may be another one by now.
+// HDF5's own descriptor is duplicated: the file of this name may be another one by now. Datasets
+// share it, because they may outlive their reader.
 std::shared_ptr<const UniqueDescriptor> descriptor_of(const File& file, const Subject& subject) {
   const auto lock = lock_library();
   void* handle = nullptr;
@@ -100,8 +107,11 @@ FileStamp stamp_of(const UniqueDescriptor& descriptor, const Subject& subject) {
   return *stamp;
 }
 
-// A cache that holds one row of chunks, so that reading a part of a filtered chunk does not decode
-// it anew each time. Unfiltered chunks are faster without (HDF5 then reads straight to the caller).
+// HDF5's cache holds one row of chunks, so that reading a part of a filtered chunk does not decode
+// it anew each time. Half as much again leaves room for chunks that reach over the edge. Unfiltered
+// chunks are faster without a cache (HDF5 then reads straight to the caller).
+// The number of slots is a prime far above that of the chunks, as HDF5's documentation asks for. A
+// weight of 1 lets chunks go first that were read to their end: rows are read in order.
 Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
   Properties access(check(H5Pcreate(H5P_DATASET_ACCESS), subject, info.path, "opened"));
   if (info.filters.empty() || info.chunk_shape.empty()) return access;  // without rows: no chunks
@@ -119,6 +129,8 @@ Reader::Reader(const std::filesystem::path& path, ErrorKind kind, std::string_vi
                std::string_view next_step)
     : impl_(std::make_unique<Impl>(
           Impl{{kind, std::string(what), path, next_step}, 0, File(), {}, {}})) {
+  // The stamp is that of the descriptor that is read from, so it is that of the same file whatever
+  // happens to the name.
   impl_->file_bytes = size_of_file(impl_->subject);
   impl_->file = open_file(impl_->subject, impl_->file_bytes);
   impl_->descriptor = descriptor_of(impl_->file, impl_->subject);
@@ -181,6 +193,8 @@ std::vector<std::string> Reader::children(std::string_view group) const {
   return link_names(impl_->file.get(), impl_->subject, group);
 }
 
+// A chunked dataset is opened twice, because the size of its cache is settled when it is opened and
+// depends on its chunks.
 Dataset Reader::dataset(std::string_view path) const {
   const auto lock = lock_library();
   const Subject& subject = impl_->subject;
@@ -197,7 +211,8 @@ Dataset Reader::dataset(std::string_view path) const {
   impl->info = examine(impl->id.get(), subject, path, impl_->file_bytes);
   if (impl->info.storage == Storage::chunked) {
     const Properties access = dataset_access(impl->info, subject);
-    impl->id = DatasetId();  // an open dataset would keep its cache
+    // The first identifier must be gone: while a dataset is open, another opening shares its cache.
+    impl->id = DatasetId();
     impl->id = DatasetId(
         check(H5Dopen2(impl_->file.get(), name.c_str(), access.get()), subject, path, "opened"));
   }

@@ -14,13 +14,16 @@
 namespace tally::hdf5 {
 namespace {
 
-// Deflate shrinks at most about 1030 times (RFC 1951: 258 bytes from two bits, twice).
+// Deflate shrinks at most 1032 times: two codes of one bit each, a length and a distance, stand for
+// 258 bytes (RFC 1951). A file cannot hold more than this many times its own size.
 constexpr std::int64_t kMaxInflation = 1100;
 
 Properties creation_properties(hid_t dataset, const Subject& subject, std::string_view path) {
   return Properties(check(H5Dget_create_plist(dataset), subject, path, "examined"));
 }
 
+// Returns an empty name for a filter that is refused. Most others need plugins, which
+// lock_library() switches off.
 std::string_view known_filter(H5Z_filter_t id) {
   switch (id) {
     case H5Z_FILTER_DEFLATE:
@@ -39,11 +42,14 @@ struct Filters {
   std::int64_t shuffled_bytes = 0;
 };
 
+// Throws for a filter that is unknown or that this build of HDF5 lacks.
 Filters known_filters(hid_t properties, const Subject& subject, std::string_view path) {
   Filters filters;
   const int num_filters = check(H5Pget_nfilters(properties), subject, path, "examined");
   for (unsigned i = 0; i < static_cast<unsigned>(num_filters); ++i) {
     unsigned flags = 0, config = 0, value = 0;
+    // One value is enough: that of shuffle is the size of an element. HDF5 puts the number that
+    // there are into num_values.
     std::size_t num_values = 1;
     char label[64] = "";
     const H5Z_filter_t id = check(
@@ -74,7 +80,7 @@ Shape extent(hid_t dataset, const Subject& subject, std::string_view path) {
   return std::move(*shape);
 }
 
-// None where the product leaves int64.
+// Returns none where the product does not fit into int64: sizes come from the file.
 std::optional<std::int64_t> product(const Shape& shape, std::int64_t factor) {
   std::int64_t bytes = factor;
   for (const std::int64_t size : shape) {
@@ -83,6 +89,7 @@ std::optional<std::int64_t> product(const Shape& shape, std::int64_t factor) {
   return bytes;
 }
 
+// Holds what the checks below need for their messages.
 struct Holder {
   hid_t dataset;
   const Subject& subject;
@@ -96,11 +103,13 @@ struct Holder {
   }
 };
 
+// Sets info.offset, by which rows are read past HDF5: they must lie inside the file.
 void check_contiguous(const Holder& holder, DatasetInfo& info, std::int64_t bytes) {
   const haddr_t offset = H5Dget_offset(holder.dataset);
   if (offset == HADDR_UNDEF) {
     fail(holder.subject, holder.path, "has no storage: its rows were never written");
   }
+  // An offset that does not fit leaves info.offset at -1, which is refused as well.
   if (std::in_range<std::int64_t>(offset)) info.offset = static_cast<std::int64_t>(offset);
   if (info.offset < 0 || info.offset > holder.file_bytes - bytes) {
     holder.too_large(format("{}", bytes));
@@ -109,9 +118,13 @@ void check_contiguous(const Holder& holder, DatasetInfo& info, std::int64_t byte
 
 void check_chunks(const Holder& holder, DatasetInfo& info, std::int64_t bytes,
                   std::int64_t element_bytes, hid_t properties) {
+  // Chunks that the dataset's edge cuts may be left unfiltered; ChunkDecoder leaves such files to
+  // HDF5.
   unsigned options = 0;
   check(H5Pget_chunk_opts(properties, &options), holder.subject, holder.path, "examined");
   info.edges_filtered = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0;
+  // Without deflate stored chunks are not shorter than their elements, so the file must hold all of
+  // them.
   const bool deflated = std::ranges::count(info.filters, "deflate") > 0;
   const std::int64_t limit = (deflated ? kMaxInflation : 1) * holder.file_bytes;
   if (bytes > limit) holder.too_large(format("{}", bytes));
@@ -122,9 +135,11 @@ void check_chunks(const Holder& holder, DatasetInfo& info, std::int64_t bytes,
   for (std::size_t d = 0; d < to_size(rank); ++d) {
     info.chunk_shape.push_back(checked_cast<std::int64_t>(sizes[d]));
   }
+  // A chunk may be larger than the dataset, and is allocated whole.
   const auto chunk_bytes = product(info.chunk_shape, element_bytes);
   if (!chunk_bytes || *chunk_bytes > limit) holder.too_large("chunks of too many");
 
+  // HDF5 gives fill values for chunks that are missing, which would be counted as samples.
   const Space space(check(H5Dget_space(holder.dataset), holder.subject, holder.path, "examined"));
   hsize_t present = 0;
   check(H5Dget_num_chunks(holder.dataset, space.get(), &present), holder.subject, holder.path,
@@ -140,6 +155,7 @@ void check_size(const Holder& holder, DatasetInfo& info, hid_t type, hid_t prope
   const auto element_bytes = checked_cast<std::int64_t>(H5Tget_size(type));
   const auto bytes = product(info.shape, element_bytes);
   if (!bytes) holder.too_large("more than 2^63");
+  // A dataset without elements has no storage that could be checked.
   if (*bytes == 0) return;
   switch (info.storage) {
     case Storage::contiguous:
@@ -176,11 +192,13 @@ void refuse_foreign_storage(hid_t dataset, const Subject& subject, std::string_v
     fail(subject, path, "keeps its data in external storage, which is refused",
          "Store the data in the file itself.");
   }
+  // The result is not needed, only that no filter is refused.
   known_filters(properties.get(), subject, path);
 }
 
 DatasetInfo examine(hid_t dataset, const Subject& subject, std::string_view path,
                     std::int64_t file_bytes) {
+  // This comes first: asking a virtual dataset for its extent opens other files.
   refuse_foreign_storage(dataset, subject, path);
   const Properties properties = creation_properties(dataset, subject, path);
   const Type type(check(H5Dget_type(dataset), subject, path, "examined"));

@@ -12,6 +12,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "rows are handed out as stored");
 
+// These are all elements but text, in the order of Element.
 constexpr Element kNumbers[] = {Element::u8,  Element::i8,  Element::u16, Element::i16,
                                 Element::u32, Element::i32, Element::u64, Element::i64,
                                 Element::f32, Element::f64};
@@ -19,6 +20,7 @@ constexpr Element kNumbers[] = {Element::u8,  Element::i8,  Element::u16, Elemen
 std::string describe_number(hid_t type, std::string_view stem) {
   const char* order = H5Tget_order(type) == H5T_ORDER_BE ? "big-endian " : "";
   const std::size_t bits = 8 * H5Tget_size(type);
+  // A type may use fewer bits than it has, such as 12 bits in two bytes; such values are not read.
   const bool padded = H5Tget_precision(type) != bits;
   return format("{}{}{}{}", order, stem, bits, padded ? " with unused bits" : "");
 }
@@ -53,6 +55,7 @@ hid_t type_id(Element element) {
   throw Error(ErrorKind::internal, "text has no fixed HDF5 type");
 }
 
+// NUL fills the text up and does not end it, so that a text may take all of `size` bytes.
 Type text_type(std::size_t size) {
   Type type(H5Tcopy(H5T_C_S1));
   if (!type || H5Tset_size(type.get(), size) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0 ||
@@ -66,7 +69,8 @@ std::optional<Element> element_of_type(hid_t type) {
   const H5T_class_t type_class = H5Tget_class(type);
   if (type_class == H5T_STRING) return Element::text;
   if (type_class == H5T_INTEGER && H5Tget_size(type) == 1 && H5Tget_precision(type) == 8) {
-    return H5Tget_sign(type) == H5T_SGN_NONE ? Element::u8 : Element::i8;  // byte order is moot
+    // A single byte has no order, so types that call it big-endian are taken, too.
+    return H5Tget_sign(type) == H5T_SGN_NONE ? Element::u8 : Element::i8;
   }
   for (const Element element : kNumbers) {
     if (H5Tequal(type, type_id(element)) > 0) return element;
@@ -120,6 +124,7 @@ Space make_space(const Shape& shape) {
 }
 
 std::optional<Shape> shape_of(hid_t space) {
+  // A space without extent has no dimensions, as a scalar has none, so its class must be asked for.
   hsize_t sizes[H5S_MAX_RANK];
   const H5S_class_t kind = H5Sget_simple_extent_type(space);
   const int rank = H5Sget_simple_extent_dims(space, sizes, nullptr);
@@ -133,6 +138,7 @@ std::optional<Shape> shape_of(hid_t space) {
 
 Selection select_rows(const Shape& shape, std::int64_t first, std::int64_t count) {
   Selection selection{make_space(shape), Space()};
+  // A scalar has no rows that a hyperslab could select: all of it is read.
   if (shape.empty()) {
     selection.memory = make_space({1});
     return selection;
@@ -148,7 +154,8 @@ Selection select_rows(const Shape& shape, std::int64_t first, std::int64_t count
   }
   Shape rows = shape;
   rows[0] = count;
-  // Of the same shape: HDF5 maps chunks to other shapes element by element.
+  // The memory has the same shape as the rows, because HDF5 maps chunks to another shape element by
+  // element.
   selection.memory = make_space(rows);
   return selection;
 }

@@ -38,16 +38,20 @@ struct Writer::Impl {
 
 namespace {
 
-// Texts are filled up to the longest one, unless that takes more.
+// Texts are filled up to the longest one, unless that takes more than this many bytes.
 constexpr std::size_t kMostFixedText = 64U << 20;
 
+// Datasets of 64 KiB and more begin at a multiple of 4,096 bytes, as in files of tally_data
+// (data_tools/SCHEMA.md, Storage).
 constexpr hsize_t kAlignedFrom = 1U << 16, kAlignment = 4096;
 
 Properties write_access(const Subject& subject) {
   Properties access(check(H5Pcreate(H5P_FILE_ACCESS), subject, "", "created"));
+  // Debian 12 ships HDF5 1.10, which cannot read what newer libraries write under `latest`.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), subject, "",
         "created");
   check(H5Pset_alignment(access.get(), kAlignedFrom, kAlignment), subject, "", "created");
+  // No lock is taken, as in the reader: some parallel file systems have none.
   check(H5Pset_file_locking(access.get(), 0, 1), subject, "", "created");
   // Closing fails while something in the file is open, instead of being put off.
   check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI), subject, "", "created");
@@ -60,6 +64,8 @@ Properties with_groups(const Subject& subject, std::string_view path) {
   return links;
 }
 
+// Storage is allocated when a dataset is created, so where its bytes lie does not depend on the
+// order in which rows are written. Times are left out. Both make equal content equal bytes.
 Properties plain_storage(const Subject& subject, std::string_view path) {
   Properties storage(check(H5Pcreate(H5P_DATASET_CREATE), subject, path, "created"));
   check(H5Pset_layout(storage.get(), H5D_CONTIGUOUS), subject, path, "created");
@@ -84,7 +90,9 @@ DatasetId Writer::Impl::create(std::string_view path, hid_t type, const Shape& s
   const Space space = make_space(shape);
   const Properties links = with_groups(subject, path);
   const Properties storage = plain_storage(subject, path);
-  if (H5Tis_variable_str(type) <= 0) {  // such texts are pointers, which must be valid
+  // Rows are written by the caller, so HDF5 need not fill them. Texts of variable length are
+  // pointers in the file, which must be valid before they are written.
+  if (H5Tis_variable_str(type) <= 0) {
     check(H5Pset_fill_time(storage.get(), H5D_FILL_TIME_NEVER), subject, path, "created");
   }
   const std::string name(path);
@@ -106,6 +114,7 @@ void Writer::Impl::attach(std::string_view object, std::string_view name, hid_t 
   const std::string attribute(name);
   const std::string action = format("given the attribute '{}'", name);
   const Object target = open_object(file.get(), subject, object);
+  // An attribute cannot change its type or size, so one of the same name is removed first.
   if (check(H5Aexists(target.get(), attribute.c_str()), subject, object, action) > 0) {
     check(H5Adelete(target.get(), attribute.c_str()), subject, object, action);
   }
@@ -114,6 +123,7 @@ void Writer::Impl::attach(std::string_view object, std::string_view name, hid_t 
       H5Acreate2(target.get(), attribute.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
       subject, object, action));
   check(H5Awrite(created.get(), type, values), subject, object, action);
+  // The attribute is closed by hand, because a destructor could not report that it failed.
   check(H5Aclose(created.release()), subject, object, action);
 }
 
@@ -162,10 +172,14 @@ void Writer::write_whole(std::string_view path, std::span<const std::byte> value
   write_rows(path, 0, shape.empty() ? 1 : shape.front(), values);
 }
 
+// Texts of one length lie in the file as plain bytes and are read without pointers; HDF5 1.10 may
+// crash on damaged texts of variable length.
 void Writer::write_strings(std::string_view path, std::span<const std::string> strings) {
   const auto lock = lock_library();
   std::size_t longest = 1;
   for (const std::string& text : strings) longest = std::max(longest, text.size());
+  // The division avoids the overflow of a product. HDF5 has no strings of length 0, hence at least
+  // 1.
   const bool is_fixed = strings.size() <= kMostFixedText / longest;
   const Type type = text_type(is_fixed ? longest : H5T_VARIABLE);
   const Shape shape{checked_cast<std::int64_t>(strings.size())};
@@ -211,6 +225,8 @@ void Writer::set_attribute(std::string_view object, std::string_view name, std::
 
 void Writer::close() {
   const auto lock = lock_library();
+  // A full disk must be found by this call, and not by closing, which would fail half way (see the
+  // destructor).
   check(H5Fflush(impl_->file.get(), H5F_SCOPE_GLOBAL), impl_->subject, "", "written");
   for (auto& [path, dataset] : impl_->datasets) {
     check(H5Dclose(dataset.id.release()), impl_->subject, path, "written");

@@ -19,6 +19,7 @@
 namespace tally::app {
 
 void write_as_safetensors(const config::InspectConfig& options) {
+  // write_safetensors() would refuse the name only after it has written all of the weights.
   if (is_there(options.to_safetensors)) {
     throw Error(ErrorKind::output, format("'{}' exists already", printable(options.to_safetensors)),
                 "Choose another name with --to-safetensors.");
@@ -31,10 +32,12 @@ void write_as_safetensors(const config::InspectConfig& options) {
   }
   const auto fit = model::fit_weights(checkpoint, expected, options.weights_prefix);
   for (const auto& note : fit.notes) log::note(note);
+  // Each name in the new file, with that in the checkpoint: a prefix that fits is taken off.
   std::map<std::string, std::string> names;
   for (const auto& name : fit.names) {
     names.emplace(name.starts_with(fit.prefix) ? name.substr(fit.prefix.size()) : name, name);
   }
+  // The partial file may have gigabytes, which a signal must not leave behind.
   remove_on_interrupt({partial_path(options.to_safetensors)}, {});
   weights::write_safetensors(checkpoint, names, options.to_safetensors);
   const auto line = format("wrote '{}': {} tensors", options.to_safetensors, names.size());

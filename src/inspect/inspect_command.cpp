@@ -39,7 +39,7 @@
 namespace tally::app {
 namespace {
 
-// Files may be larger than memory: only the begin is looked at here.
+// Reads the begin of a file, which may be larger than memory; empty if it is no regular file.
 std::string begin_of(const std::string& path) {
   constexpr std::size_t kLooked = 4096;
   std::error_code ignored;
@@ -51,7 +51,7 @@ std::string begin_of(const std::string& path) {
   return begin;
 }
 
-// Models and weights begin with bytes that no text has.
+// Refuses a text with a message of its own. Models and weights begin with bytes that no text has.
 void refuse_text(const std::string& file) {
   const std::string begin = begin_of(file);
   const auto is_binary = [](unsigned char c) { return c < ' ' && (c < '\t' || c > '\r'); };
@@ -71,7 +71,7 @@ void print(const Lines& lines) {
   for (const auto& line : lines) std::fputs((line + "\n").c_str(), stdout);
 }
 
-// Each line on one of the terminal; elsewhere, whole ones.
+// Cuts each line to the width of the terminal. A file or a pipe gets whole lines.
 void print_cut(Lines lines) {
   winsize size{};
   const bool is_terminal = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
@@ -90,6 +90,7 @@ void inspect_data_set(const config::InspectConfig& options) {
   print(lines);
 }
 
+// Empty for an HDF5 file without the mark of a result, which may be a data set.
 Lines describe_result(const std::string& file) {
   const hdf5::Reader reader(file);
   if (reader.has_attribute("/", "tally_predictions")) return predictions::describe(file);
@@ -140,19 +141,24 @@ bool holds_weights(const std::string& file) {
   using weights::FileKind;
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {
+    // With a report the folder is a result, whatever else lies in it.
     return !std::filesystem::exists(report_in(file), ignored) &&
            !weights::checkpoint_files(file).empty();
   }
   if (file.ends_with(".json")) return !weights::checkpoint_files(file).empty();  // an index
+  // A pipe would block.
   if (!std::filesystem::is_regular_file(file, ignored)) return false;
   const auto kind = weights::probe(weights::FileSource(file));
   return kind == FileKind::state_dict || kind == FileKind::legacy_checkpoint ||
          kind == FileKind::safetensors;
 }
 
-// Of every kind of file but a data set; empty for what may be one.
+// Describes every kind of file but a data set; empty for what may be one. Weights are looked for
+// first, because a checkpoint may also be a folder or the .json of an index.
 Lines describe(const config::InspectConfig& options) {
   const std::string& file = options.file;
+  // The key is a place in a checkpoint, so that the file is opened as one and says itself if it is
+  // none.
   if (!options.weights_key.empty() || holds_weights(file)) {
     return weights::describe(weights::open_checkpoint(file, options.weights_key));
   }
@@ -170,6 +176,7 @@ Lines describe(const config::InspectConfig& options) {
 
 void run_inspect(const std::vector<std::string>& arguments) {
   const auto options = config::parse_inspect_options(arguments);
+  // A run that was killed may have moved the earlier result aside.
   mend_interrupted(options.file);
   if (options.shows_samples()) {
     return print_cut(inspect_samples(predictions_in(options.file), options.samples));
@@ -184,6 +191,7 @@ void run_inspect(const std::vector<std::string>& arguments) {
   if (!options.to_safetensors.empty()) return write_as_safetensors(options);
   const Lines lines = describe(options);
   if (lines.empty()) return inspect_data_set(options);
+  // An option that is ignored would look like a check that passed.
   if (options.verify) {
     throw Error(ErrorKind::usage,
                 format("--verify is for data sets, '{}' is none", printable(options.file)));

@@ -38,6 +38,7 @@ struct DataOfRows {
   }
 };
 
+// The task predict scores nothing, so that its data set may have no targets.
 data::DataSet open_data(const SavedRows& saved, const std::string& path) {
   const bool predicts = is_task(saved.task(), TaskKind::predict);
   return data::DataSet(path, predicts ? data::Targets::left_out : data::Targets::read);
@@ -48,11 +49,14 @@ DataOfRows find_data(const SavedRows& saved, const std::string& given) {
   if (!path) return {nullptr, format("predictions file '{}' does not name it", saved.name())};
   try {
     data::DataSet data_set = open_data(saved, *path);
+    // Rows of another data set would show names and texts of other samples.
     if (data_set.identity() != saved.attribute("data_identity")) {
       return {nullptr, format("'{}' is not the data set that was evaluated", printable(*path))};
     }
     return {std::make_unique<SampleMetadata>(std::move(data_set)), {}};
   } catch (const Error& error) {
+    // A data set that the user named must open. One that only the predictions name may have been
+    // moved, and the rows can be shown without it.
     if (!given.empty()) throw;
     return {nullptr, error.what()};
   }
@@ -79,7 +83,7 @@ std::int64_t class_of_name(std::string_view option, const std::string& name,
 std::optional<std::int64_t> class_of(const SavedRows& saved, const DataOfRows& data,
                                      std::string_view option, const std::string& word) {
   if (word.empty()) return std::nullopt;
-  if (!predictions::has_classes(saved.task())) return 0;  // refused with the rows
+  if (!predictions::has_classes(saved.task())) return 0;  // choose_rows() refuses the option then
   const auto number = parse_number<std::int64_t>(word);
   if (!number) {
     return class_of_name(option, word, data.need(format("{} by name", option)).info().class_names);
@@ -98,7 +102,8 @@ struct WantedGroup {
   std::int32_t value = 0;
 };
 
-// Where there are more values than are kept apart, the wanted one may be one of them.
+// Refuses a value that no sample has, for an empty list would look like an answer. Where the group
+// has more values than group_values() lists, the wanted one may be among the others.
 void require_value(SampleMetadata& metadata, const WantedGroup& wanted) {
   constexpr std::size_t kShownValues = 10;
   const auto values = metadata.values_of(*wanted.column);
@@ -150,6 +155,7 @@ predictions::RowsWanted rows_wanted(const SavedRows& saved, const DataOfRows& da
     groups.push_back(wanted_group(metadata, word));
     require_value(metadata, groups.back());
   }
+  // The function refers to `metadata`, which belongs to `data` and outlives the choice of rows.
   wanted.also = [&metadata, groups](std::span<const std::int64_t> units,
                                     std::span<std::uint8_t> keep) {
     for (const auto& group : groups) metadata.keep_group(*group.column, group.value, units, keep);
@@ -172,6 +178,7 @@ std::vector<std::string> inspect_samples(const std::string& file,
   const DataOfRows data = find_data(saved, options.data);
   const auto wanted = rows_wanted(saved, data, options);
   const auto chosen = predictions::choose_rows(saved, wanted);
+  // The note comes after all that can throw: an error that names the same lack stands alone.
   if (!data.metadata) {
     log::note(format("names, groups and texts of the data set are not shown: {}", data.lack));
   }

@@ -14,9 +14,11 @@
 namespace tally::app {
 namespace {
 
+// Rows of a column that are held at a time, at most 8 MiB.
 constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 20;
 
 std::int64_t num_units(const data::DataSetInfo& info) {
+  // Where no units are counted each sample is a unit.
   return info.num_units > 0 ? info.num_units : info.num_samples;
 }
 
@@ -25,7 +27,8 @@ std::int64_t num_units(const data::DataSetInfo& info) {
               "The data set or the predictions file is damaged.");
 }
 
-// Of each unit, where several samples make one.
+// The first sample of each unit, where several samples make one: 8 bytes for each unit.
+// /targets/unit does not descend, so that a unit begins where its value changes.
 std::vector<std::int64_t> first_samples(data::DataSet& data_set) {
   const auto& info = data_set.info();
   std::vector<std::int64_t> samples;
@@ -42,7 +45,8 @@ std::vector<std::int64_t> first_samples(data::DataSet& data_set) {
   return samples;
 }
 
-// By bisection, as /targets/unit does not descend; for a few units.
+// Finds the first sample of a unit by bisection, as /targets/unit does not descend. Each step reads
+// a row; for a few units this is less than the whole column.
 std::int64_t first_sample(data::DataSet& data_set, std::int64_t unit) {
   const auto& info = data_set.info();
   std::int64_t begin = 0, end = info.num_samples;
@@ -80,6 +84,8 @@ std::int64_t SampleMetadata::sample_of(std::int64_t unit) {
 }
 
 std::string SampleMetadata::gold_answers(std::int64_t question) {
+  // The table has an entry more than there are questions, so that the next one is always there. In
+  // a damaged file it may be less, which gives no answers.
   const auto first =
       data::read_column<std::int64_t>(data_set_, info().table("/units/first_answer"), question, 2);
   const auto answers =
@@ -137,9 +143,13 @@ std::vector<std::int32_t> SampleMetadata::values_of(const data::ColumnInfo& grou
 
 void SampleMetadata::keep_group(const data::ColumnInfo& group, std::int32_t value,
                                 std::span<const std::int64_t> units, std::span<std::uint8_t> keep) {
+  // A filter asks for the sample of every unit: one pass over the column is less than a search for
+  // each of them.
   if (info().num_units > 0 && first_samples_.empty()) first_samples_ = first_samples(data_set_);
   for (std::size_t i = 0; i < units.size();) {
     const std::int64_t first = sample_of(units[i]);
+    // Units whose samples lie close together share one read, of the rows from the first to the last
+    // of them. A unit belongs to the group of its first sample.
     std::size_t end = i + 1;
     while (end < units.size() && sample_of(units[end]) >= first &&
            sample_of(units[end]) - first < kRowsAtOnce) {
@@ -149,6 +159,7 @@ void SampleMetadata::keep_group(const data::ColumnInfo& group, std::int32_t valu
     const auto values = data::read_column<std::int32_t>(data_set_, group, first, count);
     for (; i < end; ++i) {
       const std::int64_t place = sample_of(units[i]) - first;
+      // Units that do not ascend would lie outside the rows that were read.
       if (place < 0 || place >= count)
         throw_dataset_error(info(), "does not have the units in their order");
       if (values[to_size(place)] != value) keep[i] = 0;

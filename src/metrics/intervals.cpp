@@ -11,6 +11,8 @@ namespace {
 constexpr double kNormalQuantile = 1.959963984540054;  // of 0.975
 constexpr double kTail = 0.025;
 
+// Interpolates linearly between the two nearest values: type 7 of Hyndman and Fan, which is the
+// default of numpy.percentile.
 double percentile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -25,6 +27,8 @@ std::optional<double> Proportion::value() const {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// Unlike p +- z sqrt(p (1 - p) / n) it holds for few samples and near 0 and 1. scipy has it as
+// binomtest(...).proportion_ci(method="wilson").
 std::optional<Interval> wilson(const Proportion& proportion) {
   if (proportion.whole == 0) return std::nullopt;
   const auto n = static_cast<double>(proportion.whole);
@@ -42,6 +46,8 @@ std::optional<Interval> wilson(const Proportion& proportion) {
 std::optional<Interval> percentile_interval(std::span<const double> values,
                                             std::int64_t num_replicates) {
   const std::int64_t defined = std::ssize(values);
+  // Replicates that leave the metric undefined are not like the rest, so where they are many an
+  // interval of the others would be biased.
   if (defined < 2 || defined * 20 < num_replicates * 19) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());

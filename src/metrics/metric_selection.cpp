@@ -35,8 +35,8 @@ std::optional<std::string> obstacle_of(const FamilyEntry& family, const MetricOp
               "Leave it out of --metrics.");
 }
 
-// The digits and points in a name, "0.90" in "precision_at_recal_0.90"; none if they are in several
-// places, as in "1e-3".
+// Returns the digits and points in a name, "0.90" in "precision_at_recal_0.90"; none if they are in
+// several places, as in "1e-3".
 std::optional<std::string_view> numeral_in(std::string_view name) {
   constexpr std::string_view kOfNumbers = ".0123456789";
   const auto from = name.find_first_of(kOfNumbers);
@@ -46,14 +46,15 @@ std::optional<std::string_view> numeral_in(std::string_view name) {
   return name.substr(from, to - from);
 }
 
-// "whole number from 1" for <k>.
+// Says what has to stand in the place of the mark: "a whole number from 1 in place of <k>".
 std::string wanted_in(std::string_view form) {
   const auto place = number_mark(form);
   return format("a {} in place of {}", place == "<k>" ? "whole number from 1" : "number above 0",
                 place);
 }
 
-// A name that is not known, and what there is to say about it.
+// Finds the message that helps most with a name that is not known: another spelling of a known one,
+// then the nearest known name, then all of them.
 class Refusal {
  public:
   Refusal(const std::string& name, const MetricOptions& options,
@@ -89,7 +90,8 @@ class Refusal {
     });
   }
 
-  // What may have been meant: forms have the name's number, where they can.
+  // Returns the names that may have been meant. Forms carry the number of the misspelt name, so
+  // that what is proposed can be used as it is.
   std::vector<std::string> candidates() const {
     std::vector<std::string> names;
     const auto numeral = numeral_in(name_);
@@ -132,7 +134,8 @@ void check_names(const MetricOptions& options, const std::vector<FamilyEntry>& f
   }
 }
 
-// Adds a name once. What was not asked for by name is left out where it has no meaning.
+// Adds a name once. What was not asked for by name is left out where it has no meaning; what was
+// asked for is refused then.
 class Wanted {
  public:
   explicit Wanted(const MetricOptions& options) : options_(options) {}
@@ -157,9 +160,13 @@ std::vector<std::string> wanted_metrics(const MetricOptions& options,
   const bool all = contains(options.names, kAll);
   const bool standard = all || options.names.empty() || contains(options.names, kStandard);
   Wanted wanted(options);
+  // The registry gives the order, not the command line, so that reports with the same metrics list
+  // them alike.
   for (const FamilyEntry& family : families) {
     for (const MetricDescription& metric : family.metrics) {
       const bool has_number = is_form(metric.name);
+      // A form has no number of its own, so only its standard form, if it has one, can be part of
+      // "standard" and "all".
       const auto usual = has_number ? metric.standard_form : metric.name;
       if (!usual.empty() && ((standard && metric.standard) || all))
         wanted.add(family, usual, false);

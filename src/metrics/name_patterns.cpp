@@ -23,7 +23,7 @@ std::optional<Split> split(std::string_view pattern) {
                pattern.substr(close + 1)};
 }
 
-// As number_in(), of any spelling.
+// Does what number_in() does, but accepts any spelling of the number, such as 0.50.
 std::optional<double> number_written(std::string_view name, std::string_view pattern) {
   const auto parts = split(pattern);
   if (!parts || !name.starts_with(parts->before) || !name.ends_with(parts->behind) ||
@@ -33,8 +33,10 @@ std::optional<double> number_written(std::string_view name, std::string_view pat
   name.remove_prefix(parts->before.size());
   name.remove_suffix(parts->behind.size());
   double number = 0;
+  // from_chars() depends on no locale; "fixed" refuses an exponent, which filled() never writes.
   const auto [end, problem] =
       std::from_chars(name.data(), name.data() + name.size(), number, std::chars_format::fixed);
+  // The bound of <k> lets callers cast it to any integer type.
   const bool whole = parts->what != "k" || (number == std::floor(number) && number < 1e9);
   if (problem != std::errc() || end != name.data() + name.size() || !(number > 0) ||
       !std::isfinite(number) || !whole) {
@@ -49,7 +51,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// One spelling each, so that a metric cannot come twice.
+// Each number has one spelling, so that a metric cannot come twice.
 std::optional<double> number_in(std::string_view name, std::string_view pattern) {
   const auto number = number_written(name, pattern);
   return number && filled(pattern, *number) == name ? number : std::nullopt;
@@ -65,6 +67,7 @@ bool is_form(std::string_view pattern) { return split(pattern).has_value(); }
 
 std::string_view number_mark(std::string_view pattern) {
   const auto parts = split(pattern);
+  // The mark has the angle brackets as well.
   return parts ? pattern.substr(parts->before.size(), parts->what.size() + 2) : std::string_view();
 }
 
@@ -87,7 +90,7 @@ std::string filled(std::string_view pattern, std::string_view text) {
   return parts ? format("{}{}{}", parts->before, text, parts->behind) : std::string(pattern);
 }
 
-// The fewest digits that are this number, never with an exponent.
+// Writes the fewest digits that give this number back, never with an exponent.
 std::string filled(std::string_view pattern, double number) {
   std::array<char, 512> digits;  // 5e-324 has 326
   const auto written =

@@ -7,7 +7,8 @@
 namespace tally::ordered_metrics {
 namespace {
 
-// Whether the way from a over b to c is one straight line.
+// True if the way from a over b to c is one straight line. Products of two counts need 128 bits;
+// they are exact, so that the list of corners depends on the counts alone and not on rounding.
 bool is_straight(const CurvePlace& a, const CurvePlace& b, const CurvePlace& c) {
   return Wide{b.false_positives - a.false_positives} * (c.true_positives - b.true_positives) ==
          Wide{c.false_positives - b.false_positives} * (b.true_positives - a.true_positives);
@@ -17,6 +18,8 @@ std::vector<CurvePlace> corners(const CurveCounts& counts) {
   std::vector<CurvePlace> places{CurvePlace{}};
   walk(counts, [&](const CurvePlace& place) {
     const std::size_t n = places.size();
+    // Dropping the place before keeps the direction of the last segment, so that the places before
+    // it need no second look.
     if (n > 1 && is_straight(places[n - 2], places[n - 1], place)) places.pop_back();
     places.push_back(place);
     return true;

@@ -19,6 +19,8 @@ struct MetricRule {
   std::optional<metrics::Threshold> threshold = std::nullopt;
 };
 
+// An empty Threshold, unlike none, makes the report write the threshold as null: without positives
+// there is no operating point, but the metric is still one that has a threshold.
 MetricRule at_threshold(const std::optional<OperatingPoint>& point) {
   if (!point) return {std::nullopt, metrics::Threshold{}};
   return {point->value, metrics::Threshold{point->threshold}};
@@ -54,6 +56,9 @@ struct Form {
   const OfOneCurve* of_one;
   std::optional<Average> average = std::nullopt;  // over classes; none: of the only curve
 };
+// The patterns match those of metrics/families/curve_metric_descriptions.cpp. Only "k" between <
+// and > has a meaning of its own (metrics/name_patterns.hpp); all others stand for any number above
+// 0.
 constexpr std::array kForms{
     Form{kAuroc.form, &kAuroc},
     Form{kPartialAuroc.form, &kPartialAuroc},
@@ -70,7 +75,7 @@ constexpr std::array kForms{
     Form{"recall_at_precision_<x>_macro", &kRecallAtPrecision, Average::macro},
 };
 
-// A metric as it was asked for.
+// This is a metric as the user asked for it, with the number that its name holds.
 struct Asked {
   const OfOneCurve* of_one;
   std::optional<Average> average;
@@ -104,7 +109,8 @@ metrics::MetricValue named(std::string name, const MetricRule& metric) {
   return {.name = std::move(name), .value = metric.value, .threshold = metric.threshold};
 }
 
-// What each class has a metric of: the two that every curve has, and what was asked for.
+// Returns what the report gives for each class: the two metrics that every curve has, and those
+// whose average was asked for.
 std::vector<Asked> metrics_of_classes(const std::vector<std::string>& names) {
   std::vector<Asked> values{{&kAuroc, std::nullopt, 1.0}, {&kAveragePrecision, std::nullopt, 1.0}};
   for (const std::string& name : names) {
@@ -140,6 +146,9 @@ std::vector<metrics::MetricValue> curve_metrics(Curves curves,
 std::vector<metrics::MetricValue> replicate_metrics(Curves replicate, Curves whole,
                                                     const std::vector<std::string>& names,
                                                     const CurveRules& rules) {
+  // The formulas put a fixed value, 0 for example, in the place of a metric that a class does not
+  // define. In replicates that would come and go with the draw, and percentiles would mix two
+  // distributions.
   bool lost_positives = false;
   bool lost_negatives = false;
   for (std::size_t c = 0; c < whole.size(); ++c) {

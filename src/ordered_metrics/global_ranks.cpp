@@ -19,6 +19,8 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 41;
 WeightsBelow::WeightsBelow(std::span<const float> distinct)
     : distinct_(distinct), before_(distinct.size() + 1), at_(distinct.size()) {}
 
+// Both lists ascend, so that one pass over them merges them. Each call begins at the first distinct
+// value again, because the values of another rank begin anew.
 void WeightsBelow::add(std::span<const std::byte> values) {
   std::size_t next = 0;
   WeightedValue peer{};
@@ -42,6 +44,8 @@ std::vector<std::int64_t> WeightsBelow::centred() const {
   std::vector<std::int64_t> ranks;
   std::int64_t below = 0;
   for (std::size_t i = 0; i < at_.size(); ++i) {
+    // The number of elements below minus that above is twice the centred mean rank of the tied
+    // ones: a whole number, also where ties share a rank ending in 1/2.
     below += before_[i];
     ranks.push_back(below - (total - below - at_[i]));
     below += at_[i];

@@ -8,6 +8,7 @@
 namespace tally::ordered_metrics {
 
 double rounded_ratio(Wide numerator, Wide denominator) {
+  // Up to 2^53 both numbers are exact doubles, and the one rounding is that of their division.
   constexpr Wide kExactInDouble = Wide{1} << 53;
   if (denominator <= kExactInDouble) {
     return static_cast<double>(numerator) / static_cast<double>(denominator);

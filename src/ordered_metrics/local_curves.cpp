@@ -14,8 +14,11 @@ std::int64_t PresortedRows::num_places(const ScoreRows& rows, const ThresholdBin
   return rows.num_rows * rows.num_classes + bins.num_bins();
 }
 
-// A counting sort of the rows by bin.
+// The rows are ordered by bin with a counting sort: the first loop counts the elements of each bin,
+// the prefix sums say where each bin begins, the second loop puts the rows there. The bins of all
+// elements are kept between the two, so that the rows are read once.
 PresortedRows::PresortedRows(const ScoreRows& rows, ScoreKeys keys, const ThresholdBins& bins) {
+  // Offsets and rows are int32, which halves the memory and what a replicate reads.
   if (num_places(rows, bins) >= std::numeric_limits<std::int32_t>::max()) {
     throw Error(ErrorKind::internal, "places of 2^31 scores");
   }

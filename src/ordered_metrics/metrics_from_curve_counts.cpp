@@ -28,6 +28,8 @@ double twice_area_up_to(const CurveCounts& counts, double limit) {
     const std::int64_t width = to.false_positives - from.false_positives;
     const std::int64_t rise = to.true_positives - from.true_positives;
     if (as_double(to.false_positives) > limit) {
+      // This is twice a trapezoid of width `part`, whose upper side is the straight line between
+      // the two places. `width` is above 0: `from` lies at or before the limit, `to` behind it.
       const double part = limit - as_double(from.false_positives);
       rest =
           part * (2 * as_double(from.true_positives) + part * as_double(rise) / as_double(width));
@@ -48,6 +50,9 @@ bool is_at_least_as_precise(const CurvePlace& a, const CurvePlace& b) {
 
 }  // namespace
 
+// The area below the trapezoids equals the Mann-Whitney statistic over the number of pairs, so that
+// it is made of whole numbers and rounded once. scikit-learn's roc_auc_score and torchmetrics'
+// BinaryAUROC are the same but for rounding.
 std::optional<double> auroc(const CurveCounts& counts) {
   if (counts.positives == 0 || counts.negatives == 0) return std::nullopt;
   Wide twice_wins = 0;  // of positives over negatives, a tie counting half
@@ -69,12 +74,16 @@ std::optional<double> partial_auroc(const CurveCounts& counts, double max_fpr) {
   if (max_fpr == 1 || counts.positives == 0 || counts.negatives == 0) return auroc(counts);
   const double pairs = as_double(counts.positives) * as_double(counts.negatives);
   const double area = twice_area_up_to(counts, max_fpr * as_double(counts.negatives)) / (2 * pairs);
+  // McClish (1989), as scikit-learn has it: the area below the diagonal maps to 0.5, the largest
+  // area there is, max_fpr, to 1.
   const double smallest = 0.5 * max_fpr * max_fpr;
   return 0.5 * (1 + (area - smallest) / (max_fpr - smallest));
 }
 
 std::optional<double> average_precision(const CurveCounts& counts) {
   if (counts.positives == 0) return std::nullopt;
+  // R_n - R_{n-1} is positives_here / positives: the division by all positives is done once, after
+  // an exact sum. So a term has the roundings of its precision and of one product only.
   std::vector<double> terms;
   terms.reserve(counts.thresholds.size());
   for_each_threshold(counts, [&](const CurvePlace& place) {
@@ -110,7 +119,7 @@ namespace {
 
 using metrics::Definitions;
 
-// What an undefined metric means to an average.
+// Says what an undefined metric of a class means to an average.
 enum class Undefined { counts_as_zero, left_out, spoils_the_average };
 
 Undefined meaning(CurveMetric metric, Targets targets, Definitions definitions) {
@@ -124,7 +133,8 @@ Undefined meaning(CurveMetric metric, Targets targets, Definitions definitions) 
              : Undefined::counts_as_zero;
 }
 
-// sum(value * weight) / sum(weight) of what is added: each product is rounded, their sum is exact.
+// This is sum(value * weight) / sum(weight) of what is added. Each product is rounded, their sum is
+// exact, so that the order of the classes does not matter.
 class WeightedMean {
  public:
   void add(double value, std::int64_t weight) {
@@ -154,6 +164,8 @@ std::optional<double> average_over_classes(std::span<const CurveCounts> curves,
   }
   const auto has_samples = [](const CurveCounts& c) { return c.positives + c.negatives > 0; };
   if (std::ranges::none_of(curves, has_samples)) return std::nullopt;
+  // The average of one label is its own value: weighting by its positives would turn an undefined
+  // one into 0 in every case.
   const bool is_weighted = average == Average::weighted && curves.size() > 1;
   const Undefined undefined = meaning(metric, targets, definitions);
   WeightedMean mean;

@@ -15,6 +15,9 @@ bool is_before(const AnswerMargin& a, const AnswerMargin& b) {
   return a.f1 < b.f1;
 }
 
+// Walks the thresholds from below the smallest margin upwards. `sum` is the score of all questions
+// at the threshold that is reached: at first none is answered, and each question without an answer
+// counts 1; answering one adds its score and takes that 1 away.
 template <class Score>
 BestThreshold best_of(const std::vector<AnswerMargin>& sorted, const Score& score_of) {
   const auto is_unanswerable = [](const AnswerMargin& one) { return one.has_answer == 0; };
@@ -23,6 +26,8 @@ BestThreshold best_of(const std::vector<AnswerMargin>& sorted, const Score& scor
   std::optional<double> threshold;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     sum += score_of(sorted[i]) - (is_unanswerable(sorted[i]) ? 1.0 : 0.0);
+    // Questions of one margin change sides together, for no threshold lies between them; SQuAD's
+    // v2.0 script moves them one by one.
     const bool is_last = i + 1 == sorted.size() || sorted[i + 1].margin != sorted[i].margin;
     if (!is_last || !(sum > best)) continue;
     best = sum;

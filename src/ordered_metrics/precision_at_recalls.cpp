@@ -11,6 +11,8 @@ namespace tally::ordered_metrics {
 
 std::array<double, kNumRecallPoints> recall_points() {
   std::array<double, kNumRecallPoints> points{};
+  // numpy.linspace multiplies a rounded step. i / 100.0 would differ in the last bit for some i,
+  // and a recall that equals a point would fall on its other side.
   const double step = 1.0 / (kNumRecallPoints - 1);
   for (int i = 0; i < kNumRecallPoints; ++i) points[to_size(i)] = i * step;
   return points;
@@ -19,6 +21,8 @@ std::array<double, kNumRecallPoints> recall_points() {
 std::array<double, kNumRecallPoints> precision_at_recalls(
     std::span<const metrics::DetectionRecord> ranked, std::uint64_t verdict,
     std::int64_t num_objects) {
+  // What follows is accumulate() of pycocotools, operation by operation, so that each double has
+  // its very bits.
   constexpr double kSpacing = std::numeric_limits<double>::epsilon();  // numpy.spacing(1)
   std::vector<double> recalls, precisions;
   recalls.reserve(ranked.size());
@@ -37,6 +41,8 @@ std::array<double, kNumRecallPoints> precision_at_recalls(
   std::array<double, kNumRecallPoints> found{};
   const auto points = recall_points();
   for (std::size_t i = 0; i < points.size(); ++i) {
+    // This is numpy.searchsorted with side "left". Recalls that are never reached keep the
+    // precision 0.
     const auto place = std::ranges::lower_bound(recalls, points[i]);
     if (place == recalls.end()) break;
     found[i] = precisions[to_size(place - recalls.begin())];

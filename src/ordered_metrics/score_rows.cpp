@@ -29,7 +29,8 @@ constexpr std::int64_t kScoreElements = std::int64_t{1} << 20;  // 5 MiB of scor
               "A curve needs finite scores.");
 }
 
-// In place; + 0.0 turns -0 into 0 and nothing else.
+// Works in place. Adding 0.0 turns -0 into 0 and changes nothing else: as keys the two would be
+// different thresholds. What does not count may be NaN.
 void make_keys(const ScoreRows& rows, std::int64_t first, ScoreKeys keys, std::span<float> scores,
                std::span<const std::uint8_t> targets) {
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -45,6 +46,8 @@ void make_keys(const ScoreRows& rows, std::int64_t first, ScoreKeys keys, std::s
 
 float nearest_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
+  // Adds just below half a unit of the last bit that is kept, and that bit itself: a tie is rounded
+  // up only where the bit is odd. So ties go to even, as in torch.
   const std::uint32_t round_up = 0x7fff + ((bits >> 16) & 1);
   return std::bit_cast<float>((bits + round_up) & 0xffff0000);
 }

@@ -18,6 +18,7 @@ std::optional<double> spearman(const SpearmanSums& sums) {
   const auto targets = static_cast<double>(int128_of(sums.targets));
   if (predictions == 0 || targets == 0) return std::nullopt;
   const auto products = static_cast<double>(int128_of(sums.products));
+  // The root and the quotient are rounded: a perfect correlation could come out as 1 + 2^-52.
   return std::clamp(products / std::sqrt(predictions * targets), -1.0, 1.0);
 }
 
@@ -87,7 +88,7 @@ SpearmanSums spearman_partials(const Weights& weights, std::span<const std::int6
 
 namespace {
 
-// One output.
+// The columns of one output are sorted once, and ranked again for each replicate.
 struct Output {
   Output(const PairValues& values, std::int64_t first_index)
       : predictions(values.predictions), targets(values.targets) {

@@ -20,6 +20,8 @@ std::span<const std::uint64_t> DistinctKeys::sorted() {
 void DistinctKeys::compact() {
   std::ranges::sort(keys_);
   keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  // Before the next sort as many keys are added as are distinct now, so that a key that is added
+  // costs O(log n) on average.
   limit_ = std::max(kFirstLimit, 2 * keys_.size());
 }
 
@@ -32,6 +34,7 @@ constexpr std::size_t kSearched = std::size_t{1} << 16;
 
 // How many of the descending thresholds are larger than a score. Without branches it is 2 to 4
 // times as fast as std::lower_bound.
+// The number that is sought lies between `base` and `base + size`; each step halves the size.
 std::size_t num_above(std::span<const float> thresholds, float score) {
   if (thresholds.empty()) return 0;
   const float* base = thresholds.data();
@@ -43,7 +46,8 @@ std::size_t num_above(std::span<const float> thresholds, float score) {
   return static_cast<std::size_t>(base - thresholds.data()) + (*base > score ? 1 : 0);
 }
 
-// The same where it is known that the first `known` are: the nearer, the faster.
+// Does the same where the first `known` are known to be larger. The step doubles until it passes
+// the place, which is then searched between the last two: the nearer, the faster.
 std::size_t num_above_from(std::span<const float> thresholds, std::size_t known, float score) {
   std::size_t step = 1;
   std::size_t end = known;  // all before it are larger
@@ -56,13 +60,15 @@ std::size_t num_above_from(std::span<const float> thresholds, std::size_t known,
   return known + num_above(thresholds.subspan(known, end - known), score);
 }
 
+// The three bins of a threshold follow one another: negatives above it, negatives at it, positives
+// at it. A positive needs no comparison: its score is one of the thresholds.
 std::int64_t bin_in_class(std::span<const float> thresholds, std::size_t above, float score,
                           bool is_positive) {
   const bool is_at = above < thresholds.size() && thresholds[above] == score;
   return 3 * static_cast<std::int64_t>(above) + (is_positive ? 2 : is_at ? 1 : 0);
 }
 
-// One class's entries of the bins from `bins` on.
+// Fills one class's counts from its bins, the first of which is bins[0].
 void fill_class(std::span<const float> thresholds, std::span<const std::int64_t> bins,
                 CurveCounts& curve) {
   const std::size_t num_thresholds = thresholds.size();

@@ -9,6 +9,7 @@
 namespace tally::plan {
 namespace {
 
+// What is refused here is a defect of the caller, not of the input.
 void require(bool holds, std::string_view what) {
   if (!holds) throw Error(ErrorKind::internal, what);
 }
@@ -25,6 +26,7 @@ BatchGrid::BatchGrid(std::int64_t num_samples, std::int64_t batch_size,
 }
 
 std::int64_t BatchGrid::num_batches() const {
+  // Adding batch_size - 1 before the division could overflow: a batch size may be any int64.
   return num_samples_ / batch_size_ + (num_samples_ % batch_size_ != 0 ? 1 : 0);
 }
 
@@ -50,6 +52,8 @@ SampleRange BatchGrid::samples_of(BatchRange batches) const {
 BatchRange BatchGrid::slice_of(int rank, int world_size) const {
   require(world_size >= 1 && rank >= 0 && rank < world_size,
           format("a slice asked for rank {} of {}", rank, world_size));
+  // Slices are contiguous and in order of rank, so that each rank reads one range of the file, and
+  // records of rank r + 1 follow those of rank r. Every rank computes this alone and gets the same.
   const std::int64_t base = num_blocks() / world_size;
   const std::int64_t longer = num_blocks() % world_size;
   const std::int64_t first = rank * base + std::min<std::int64_t>(rank, longer);
@@ -71,12 +75,15 @@ std::int64_t BatchGrid::most_computed(int world_size) const {
 double BatchGrid::balance(int world_size) const {
   const std::int64_t most = most_computed(world_size);
   if (most == 0) return 1.0;
+  // Batches are filled up to the full size, and what is computed counts (docs/decisions/023). In
+  // int64 the product could overflow.
   return static_cast<double>(num_samples_) /
          (static_cast<double>(most) * static_cast<double>(world_size));
 }
 
 std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size,
                                               const std::function<bool(std::int64_t)>& suits) {
+  // Another size is worth its note only where it saves a twentieth.
   const auto is_worse = [](std::int64_t most, std::int64_t other) {
     return static_cast<double>(other) < 0.95 * static_cast<double>(most);
   };

@@ -13,6 +13,8 @@
 namespace tally::predictions {
 namespace {
 
+// Rows are read in windows of so many rows, of fewer where rows are long: memory does not grow with
+// the file.
 constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kWindowRows = std::int64_t{1} << 16;
 
@@ -31,7 +33,7 @@ void require(bool holds, std::string_view option, const SavedRows& saved, std::s
       "See what there is with --show N.");
 }
 
-// Of rows of one class that class, of rows of a mark for each class that mark.
+// A row has either one class, or a mark for each class (multilabel).
 bool is_of_class(std::span<const std::int64_t> row, std::int64_t wanted, bool marks) {
   return marks ? row[to_size(wanted)] == 1 : row[0] == wanted;
 }
@@ -46,6 +48,8 @@ Test class_test(const SavedRows& saved, std::string column, std::int64_t wanted)
                                                              std::span<std::uint8_t> keep) {
     const auto values = saved.read<std::int64_t>(column, window.first, window.count);
     const std::size_t each = values.size() / keep.size();
+    // The number of classes in the file may be less than the class that is wanted; no row has it
+    // then.
     if (marks && wanted >= std::ssize(values) / std::ssize(keep)) {
       std::ranges::fill(keep, std::uint8_t{0});
       return;
@@ -70,6 +74,7 @@ Test label_test(const SavedRows& saved, bool only_wrong) {
         only_wrong ? saved.read<std::int64_t>("prediction", window.first, window.count)
                    : std::vector<std::int64_t>{};
     const std::size_t each = labels.size() / keep.size();
+    // The file may be damaged: the loop below pairs labels and predictions by their place.
     if (only_wrong && predictions.size() != labels.size()) {
       throw Error(ErrorKind::dataset,
                   format("predictions file '{}', /label and /prediction have rows of another size",
@@ -85,7 +90,7 @@ Test label_test(const SavedRows& saved, bool only_wrong) {
   };
 }
 
-// Keeps rows whose values of two columns, or of one twice, are as wanted.
+// Keeps rows whose values of two columns fit. A test of one column names it twice.
 using Fits = bool (*)(double first, double second);
 Test value_test(const SavedRows& saved, std::string first, std::string second, Fits fits) {
   return [&saved, first = std::move(first), second = std::move(second), fits](
@@ -98,7 +103,7 @@ Test value_test(const SavedRows& saved, std::string first, std::string second, F
   };
 }
 
-// The right choice is -1 where not all choices were looked at.
+// A label of -1 means that not all choices of the question were evaluated, so it is not scored.
 Test scored_choice_test(const SavedRows& saved) {
   return value_test(saved, "label", "label", [](double label, double) { return label >= 0; });
 }
@@ -120,7 +125,8 @@ Test parts_test(const SavedRows& saved, const BadnessRule& ranking) {
                     [](double right, double all) { return right < all; });
 }
 
-// column: how many pixels, tokens or objects of a row are scored.
+// Keeps rows of which something is scored. `column` says how many of their pixels, tokens or
+// objects are.
 Test scored_test(const SavedRows& saved, const std::string& column) {
   return value_test(saved, column, column, [](double scored, double) { return scored > 0; });
 }
@@ -142,6 +148,7 @@ Test wrong_test(const SavedRows& saved, const BadnessRule& ranking) {
   return {};
 }
 
+// Each test only clears marks, so the order of the tests does not matter for the result.
 std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
   std::vector<Test> tests;
   const auto add_class = [&](std::string_view option, std::string column,
@@ -159,6 +166,7 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
   } else if (wanted.worst && badness_rule_of(saved.task()).wrong == Wrong::choice) {
     tests.push_back(scored_choice_test(saved));
   }
+  // Where nothing of a row is scored, its share or mean is 0/0, which would come first.
   for (const char* const scored : {"pixels", "tokens", "annotated"}) {
     if (wanted.worst && saved.has(scored)) tests.push_back(scored_test(saved, scored));
   }
@@ -170,7 +178,7 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
   return tests;
 }
 
-// Of the rows that are kept; the others' are not looked at.
+// Says how bad each row of a window is. Whether a row is kept is decided before.
 class Ranks {
  public:
   explicit Ranks(const SavedRows& saved) : saved_(saved), ranking_(badness_rule_of(saved.task())) {
@@ -199,7 +207,8 @@ class Ranks {
   std::vector<double> first_, second_, tie_breaks_;
 };
 
-// So that label and prediction of a window's rows fit into the bytes of one.
+// Returns how many rows a window has, so that label and prediction of a row of many classes or
+// marks fit into kWindowBytes each.
 std::int64_t window_rows(const SavedRows& saved) {
   std::int64_t most = kWindowRows;
   if (!has_classes(saved.task())) return most;
@@ -228,6 +237,7 @@ ChosenRows choose_rows(const SavedRows& saved, const RowsWanted& wanted) {
   ChosenRows chosen{.rows = {}, .order = wanted.worst ? ranks->order() : "in order of index"};
   std::vector<std::uint8_t> keep;
   const std::int64_t most = window_rows(saved);
+  // The file is read once, and only the worst rows so far are kept.
   for (Window window; window.first < saved.num_rows(); window.first += window.count) {
     window.count = std::min(most, saved.num_rows() - window.first);
     keep.assign(to_size(window.count), 1);

@@ -21,13 +21,15 @@ void require(bool holds, std::string_view problem) {
   if (!holds) throw Error(ErrorKind::internal, format("prediction log: {}", problem));
 }
 
-// Items of a batch for one track.
+// Holds the items of a batch that go to one spillable column.
 struct Part {
   std::int64_t num_items = 0;
   std::span<const std::byte> bytes;
 };
 
-// What each column has of the memory: those of fixed rows as many rows each, and lengths are such.
+// The memory is shared out before the first row: each ragged column has one share for its elements,
+// all columns of fixed rows have one together, in which each has room for as many rows as the
+// others. The lengths of ragged rows count as such a column.
 struct Shares {
   Shares(const std::vector<ColumnSpec>& specs, std::int64_t memory_bytes) {
     std::int64_t num_ragged = 0;
@@ -46,8 +48,8 @@ struct Shares {
 }  // namespace
 
 struct PredictionLog::Impl {
-  // The rows of a column, or the elements of a ragged one and, beside them, the lengths of its
-  // rows.
+  // `values` holds the rows of a column or the elements of a ragged one, whose rows have their
+  // lengths beside them.
   struct Column {
     SpillableColumn values;
     std::optional<SpillableColumn> lengths;
@@ -72,6 +74,8 @@ struct PredictionLog::Impl {
 const PredictionLog::Impl::Column& PredictionLog::Impl::column(std::int64_t index,
                                                                bool ragged) const {
   require(index >= 0 && index < std::ssize(columns), "there is no such column");
+  // The two forms of a column are read by different functions; the wrong one is a defect of the
+  // caller.
   const auto c = to_size(index);
   require(specs[c].ragged == ragged,
           format("column '{}' is {}ragged", specs[c].name, ragged ? "not " : ""));
@@ -86,6 +90,8 @@ void PredictionLog::Impl::read(const SpillableColumn& track, std::int64_t first,
 }
 
 Part PredictionLog::Impl::checked_values(const RecordBatch& records, std::size_t c) const {
+  // Everything is checked before anything is stored: append() calls this for all columns before it
+  // changes the first.
   const std::span<const std::byte> bytes = records.columns[c];
   std::int64_t num_items = records.num_rows;
   if (specs[c].ragged) {
@@ -146,14 +152,19 @@ std::int64_t PredictionLog::spilled_bytes() const {
 void PredictionLog::append(const RecordBatch& records) {
   Impl& impl = *impl_;
   require(records.columns.size() == impl.specs.size(), "a batch has another number of columns");
+  // The columns are visited twice: first the batch is checked and room is asked for, then it is
+  // stored. All columns spill together, when the first of them is full.
   bool room = true;       // beside what is held
   bool ever_room = true;  // when nothing is held
   impl.for_each_part(records, [&](const SpillableColumn& track, const Part& part) {
     room = room && track.has_room(std::ssize(part.bytes));
     ever_room = ever_room && track.ever_has_room(std::ssize(part.bytes));
   });
+  // Most runs fit into memory and never create the file.
   if (!room && !impl.file) impl.file.emplace(impl.spill_folder);
   impl.for_each_part(records, [&](SpillableColumn& track, const Part& part) {
+    // What is held goes to the file first, so that items stay in the order of the samples. A batch
+    // larger than the memory follows it there at once.
     if (!room) track.spill_held(*impl.file);
     if (ever_room) {
       track.hold(part.num_items, part.bytes);

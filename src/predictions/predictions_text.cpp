@@ -23,11 +23,12 @@ constexpr std::int64_t kShownRows = 5;
 
 using Lines = std::vector<std::string>;
 
-// The first rows of one column, under its name.
+// Returns the first rows of one column, under its name.
 Lines cells(const hdf5::Dataset& column, const std::string& heading) {
   const auto& info = column.info();
   const std::int64_t num_rows = std::min(info.num_rows(), kShownRows);
   std::vector<std::byte> rows(to_size(num_rows * info.row_bytes()));
+  // Only the rows that are shown are read, whatever the size of the file.
   column.read_rows(0, num_rows, rows);
   Lines texts{heading};
   for (std::int64_t i = 0; i < num_rows; ++i) {
@@ -39,6 +40,7 @@ Lines cells(const hdf5::Dataset& column, const std::string& heading) {
 std::vector<Lines> attributes(const hdf5::Reader& reader) {
   std::vector<Lines> table(2);  // name, value
   for (const auto& attribute : reader.attribute_names("/")) {
+    // The mark says that this is such a file, which the title says, too.
     if (attribute == kFileMark) continue;
     table[0].push_back(attribute);
     table[1].push_back(reader.attribute_text("/", attribute));
@@ -54,6 +56,7 @@ struct Columns {
   void add_fixed(const hdf5::Dataset& column, const std::string& name) {
     const auto& info = column.info();
     add_column(name, info.element, to_string(info.shape));
+    // Such a dataset is none that we write: it is listed, but has no rows to show.
     if (info.shape.empty() || info.element == hdf5::Element::text) return;
     num_rows = info.num_rows();
     first_rows.push_back(cells(column, name));
@@ -99,7 +102,8 @@ using Details = std::vector<Detail>;
 
 constexpr std::size_t kShownClasses = 4;  // of one row
 
-// These come first.
+// Details of these names come first, in this order; all others follow in the order in which they
+// were found.
 constexpr std::array<std::string_view, 10> kOrder{
     "index",        "id",         "label", "question", "choices",
     "gold answers", "prediction", "loss",  "f1",       "confidence"};
@@ -113,7 +117,7 @@ std::string class_text(std::int64_t number, const Lines& names) {
   return format("{} {}", number, printable(names[to_size(number)]));
 }
 
-// Of classes, or of marks those that are set.
+// Returns the text of a row's classes or, of marks, of the classes whose mark is set.
 std::string classes_text(std::span<const std::int64_t> values, bool marks, const Lines& names) {
   Lines texts;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -132,7 +136,7 @@ bool holds_classes(const SavedRows& saved, std::string_view column) {
          (column == "label" || column == "prediction" || column == "topk");
 }
 
-// Of detections by name, where there are names.
+// Labels of detections are shown by name where there are names.
 std::string ragged_text(const SavedRows& saved, const std::string& column,
                         const RaggedColumn& ragged, std::int64_t row, const Lines& class_names) {
   const bool are_classes = is_task(saved.task(), TaskKind::detection) && column == "label" &&
@@ -150,6 +154,8 @@ Detail detail_of(const SavedRows& saved, const std::string& column, std::int64_t
             ragged.is_text()};
   }
   if (holds_classes(saved, column)) {
+    // A row of `topk` has several classes, while several values of `label` or `prediction` are
+    // marks.
     const bool marks = column != "topk" && saved.open(column).info().shape.size() > 1;
     return {column, classes_text(saved.read<std::int64_t>(column, row, 1), marks, class_names)};
   }
@@ -165,6 +171,7 @@ Details details_of(const SavedRows& saved, std::int64_t row, const Lines& class_
   for (const std::string& column : saved.columns()) {
     details.push_back(detail_of(saved, column, row, class_names));
   }
+  // What the data set knows is found by the sample's index, which is not the place of its row.
   if (more) {
     const auto index = saved.read<std::int64_t>("index", row, 1);
     for (Detail& detail : more(index[0])) details.push_back(std::move(detail));
@@ -196,6 +203,8 @@ std::vector<std::string> show_rows(const SavedRows& saved, std::span<const std::
   std::vector<Lines> table;
   for (const std::int64_t row : rows) {
     const Details details = details_of(saved, row, class_names, more);
+    // A text may be longer than a line, so rows that have one are paragraphs instead of lines of a
+    // table.
     if (std::ranges::any_of(details, &Detail::is_text)) {
       add_paragraph(lines, details);
       continue;

@@ -29,7 +29,7 @@ static_assert(std::endian::native == std::endian::little, "digests are over litt
 constexpr char kWhat[] = "predictions file";
 constexpr std::int64_t kOffsetBytes = sizeof(std::int64_t);
 
-// Rows are converted from lengths to offsets as many at a time.
+// So many rows at a time are converted from lengths to offsets, which bounds the memory for them.
 constexpr std::int64_t kRowsAtOnce = 8192;
 
 struct Dataset {
@@ -67,6 +67,7 @@ Column make_column(const ColumnSpec& spec, std::int64_t num_rows, std::int64_t n
     return column;
   }
   column.values = make_dataset(spec.name + kValues, spec.dtype, num_elements, spec.row_shape);
+  // Row i ends where row i + 1 begins, so there is one offset more than there are rows.
   column.offsets = make_dataset(spec.name + kOffsets, DType::i64, num_rows + 1, {});
   return column;
 }
@@ -76,7 +77,8 @@ void remove_quietly(const std::filesystem::path& file) {
   std::filesystem::remove(file, ignored);
 }
 
-// HDF5 leaves an empty file behind where it cannot write the first bytes.
+// HDF5 leaves an empty file behind where it cannot write the first bytes. A file that was there
+// before is not ours to remove.
 hdf5::Writer create_file(const std::filesystem::path& file) {
   std::error_code ignored;
   const bool existed = std::filesystem::exists(file, ignored);
@@ -88,7 +90,7 @@ hdf5::Writer create_file(const std::filesystem::path& file) {
   }
 }
 
-// What the rename makes final must be a file that opens and has all columns.
+// The rename makes the file final, so it must open and have all columns before.
 void verify(const hdf5::Reader& reader, const Dataset& expected) {
   const hdf5::Dataset found = reader.dataset(expected.path());
   found.require_element(hdf5::element_of(expected.dtype));
@@ -115,7 +117,7 @@ struct PredictionsWriter::Impl {
   void create(const Dataset& dataset);
   void write(Dataset& dataset, std::int64_t num_rows, std::span<const std::byte> rows);
   void write_offsets(Column& column, std::span<const std::int64_t> lengths);
-  // All datasets of all columns.
+  // Lists the datasets of all columns, two of a ragged one.
   std::vector<const Dataset*> datasets() const;
   void require_complete() const;
 
@@ -144,12 +146,16 @@ void PredictionsWriter::Impl::write(Dataset& dataset, std::int64_t count,
                 format("column '{}' of {} rows gets rows {} + {} in {} bytes", dataset.name,
                        dataset.shape[0], dataset.next_row, count, rows.size()));
   }
+  // Rows come in order, so the digest of a dataset is made as they pass: the file is not read again
+  // for it.
   file.write_rows(dataset.path(), dataset.next_row, count, rows);
   dataset.hash.update(rows);
   dataset.next_row += count;
 }
 
 void PredictionsWriter::Impl::write_offsets(Column& column, std::span<const std::int64_t> lengths) {
+  // The offset 0 is in the file already, so each length adds the end of its row. A sum beyond the
+  // number of elements is refused before it can overflow.
   std::vector<std::int64_t> ends;
   for (const std::int64_t length : lengths) {
     if (length < 0 || length > column.values.shape[0] - column.next_offset) {
@@ -197,6 +203,7 @@ PredictionsWriter::PredictionsWriter(const std::filesystem::path& path,
     impl_->create(column.values);
     if (!column.offsets) continue;
     impl_->create(*column.offsets);
+    // Row 0 begins at 0; append_lengths() adds where each row ends.
     constexpr std::int64_t kFirstOffset = 0;
     impl_->write(*column.offsets, 1, std::as_bytes(std::span(&kFirstOffset, 1)));
   }
@@ -217,6 +224,7 @@ void PredictionsWriter::append_lengths(std::int64_t column, std::int64_t num_row
     throw Error(ErrorKind::internal, format("column '{}' gets {} lengths in {} bytes",
                                             target.values.name, num_rows, lengths.size()));
   }
+  // The bytes may come from another rank and need not be aligned, so they are copied.
   std::vector<std::int64_t> some;
   for (std::int64_t done = 0; done < num_rows; done += std::ssize(some)) {
     some.resize(to_size(std::min(kRowsAtOnce, num_rows - done)));
@@ -233,6 +241,8 @@ void PredictionsWriter::append_elements(std::int64_t column, std::int64_t num_el
 
 std::string PredictionsWriter::digest() const {
   impl_->require_complete();
+  // The order of names, not that of the columns, makes the digest one that others can compute from
+  // the file (docs/formats.md, The digest).
   std::map<std::string_view, const Dataset*> by_name;
   for (const Dataset* dataset : impl_->datasets()) by_name.emplace(dataset->name, dataset);
   digest::Sha256 all;
@@ -253,6 +263,8 @@ std::filesystem::path PredictionsWriter::finish(
     for (const Dataset* dataset : impl_->datasets()) verify(reader, *dataset);
   }
   sync_file(impl_->temporary);
+  // From here on the file stays when the writer is destroyed: the caller renames it with the rest
+  // of the result.
   impl_->finished = true;
   return impl_->temporary;
 }

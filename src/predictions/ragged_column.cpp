@@ -20,7 +20,9 @@ std::string path_of(std::string_view name, std::string_view part) {
   return format("/{}{}", name, part);
 }
 
-// Without the first bytes of a character whose last ones were cut off.
+// Returns the text without a character whose last bytes were cut off. In UTF-8 a byte from 0xC0 on
+// begins a character of 2 to 4 bytes, and those from 0x80 to 0xBF continue it, so three bytes at
+// the end are enough to see.
 std::string_view whole_characters(std::string_view text) {
   constexpr std::size_t kLongest = 4;
   for (std::size_t cut = 1; cut < std::min(kLongest, text.size() + 1); ++cut) {
@@ -52,6 +54,7 @@ RaggedColumn::RaggedColumn(const hdf5::Reader& reader, std::string_view name)
       offsets_(reader.dataset(path_of(name, kOffsets))) {
   offsets_.require_element(hdf5::Element::i64);
   const Shape& shape = offsets_.info().shape;
+  // Without rows there is still one offset.
   if (shape.size() != 1 || shape[0] == 0) throw_dataset_error(to_string(shape), "[rows + 1]");
 }
 
@@ -64,6 +67,7 @@ std::string RaggedColumn::shape_text() const {
 std::vector<std::int64_t> RaggedColumn::offsets_from(std::int64_t row, std::int64_t count) const {
   std::vector<std::int64_t> offsets(to_size(count + 1));
   offsets_.read_rows(row, count + 1, std::as_writable_bytes(std::span(offsets)));
+  // Offsets are checked as they are read, because everything that follows reads values by them.
   const std::int64_t most = values_.info().num_rows();
   std::int64_t least = 0;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
@@ -81,6 +85,8 @@ std::vector<std::string> RaggedColumn::first_cells(std::int64_t count) const {
   std::vector<std::string> cells;
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     const std::int64_t length = offsets[i + 1] - offsets[i];
+    // In a table of many rows a text must stay short, and of other elements their number says more
+    // than the first of them.
     const auto quoted = [&] {
       return format("\"{}\"{}", text(offsets[i], length, kShownBytes),
                     length > kShownBytes ? "…" : "");
@@ -114,7 +120,7 @@ std::vector<std::int64_t> RaggedColumn::first_integers(std::int64_t row, std::in
   return {read.begin(), read.end()};
 }
 
-// The first of them, of which each may be several numbers.
+// Shows the first of `count` values, each of which may be a row of numbers, such as a box.
 std::string RaggedColumn::values(std::int64_t first, std::int64_t count) const {
   const bool are_rows = values_.info().shape.size() > 1;
   const std::int64_t num_read = std::min(count, kShownValues);
@@ -122,6 +128,8 @@ std::string RaggedColumn::values(std::int64_t first, std::int64_t count) const {
   values_.read_rows(first, num_read, bytes);
   if (!are_rows) {
     hdf5::DatasetInfo row = values_.info();
+    // A ragged row of single values is shown as a row of that many; only those that are shown were
+    // read.
     row.shape = {1, count};
     return row_text(row, bytes.data());
   }
@@ -145,7 +153,7 @@ void RaggedColumn::require(hdf5::Element wanted) const {
               "The file is damaged: evaluate again.");
 }
 
-// As much of it as `most` bytes hold.
+// Returns as much of the text as `most` bytes hold.
 std::string RaggedColumn::text(std::int64_t first, std::int64_t num_bytes,
                                std::int64_t most) const {
   std::string text(to_size(std::min(num_bytes, most)), '\0');

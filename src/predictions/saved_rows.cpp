@@ -15,6 +15,7 @@ namespace tally::predictions {
 
 hdf5::Reader open_predictions(const std::filesystem::path& path) {
   hdf5::Reader reader(path, ErrorKind::dataset, "predictions file");
+  // A file from elsewhere must not lead to other files.
   reader.refuse_indirections();
   if (reader.has_attribute("/", kFileMark)) return reader;
   throw Error(ErrorKind::dataset,
@@ -25,6 +26,8 @@ hdf5::Reader open_predictions(const std::filesystem::path& path) {
 
 namespace {
 
+// Returns the --save value that gives the column: columns that have none of their own come with
+// `labels`.
 std::string_view save_value_of(std::string_view column) {
   for (const std::string_view value : {"topk", "probabilities", "logits"}) {
     if (value == column) return value;
@@ -32,6 +35,7 @@ std::string_view save_value_of(std::string_view column) {
   return "labels";
 }
 
+// The bytes of the file need not be aligned for the stored type, hence the copy.
 template <class Stored, class T>
 std::vector<T> converted(std::span<const std::byte> bytes) {
   std::vector<Stored> stored(bytes.size() / sizeof(Stored));
@@ -39,6 +43,8 @@ std::vector<T> converted(std::span<const std::byte> bytes) {
   return {stored.begin(), stored.end()};
 }
 
+// Returns no values where not every element has an exact T: uint64 has none, and floats are no
+// integers. Callers compare the number of values.
 template <class T>
 std::vector<T> numbers(hdf5::Element element, std::span<const std::byte> bytes) {
   using hdf5::Element;
@@ -96,6 +102,8 @@ SavedRows::SavedRows(const std::filesystem::path& path)
     throw Error(ErrorKind::dataset, format("predictions file '{}' does not say its task", name()),
                 "Evaluate again with this version of tally.");
   }
+  // Every column is compared with /index, which each file has. It must be known before open()
+  // checks a column, /index included.
   num_rows_ = reader_.exists("/index") ? reader_.dataset("/index").info().num_rows() : 0;
   const hdf5::Dataset index = open("index");
   index.require_element(hdf5::Element::i64);

@@ -15,6 +15,7 @@
 namespace tally::predictions {
 namespace {
 
+// All failures of the spill file have one remedy: another folder.
 [[noreturn]] void fail(const std::filesystem::path& folder, std::string_view what,
                        std::string_view call, std::string_view reason) {
   throw Error(ErrorKind::output,
@@ -53,8 +54,8 @@ bool SpillableColumn::ever_has_room(std::int64_t num_bytes) const {
 }
 
 void SpillableColumn::hold(std::int64_t num_items, std::span<const std::byte> items) {
-  // All at once: the system gives pages as they are written to, and tracks that grow by turns leave
-  // holes behind that nobody fits into.
+  // The memory is reserved all at once: the system gives pages only as they are written to, whereas
+  // columns that grow in turns leave holes behind that none of them fits into.
   if (!items.empty()) held_.reserve(to_size(memory_bytes_));
   held_.insert(held_.end(), items.begin(), items.end());
   num_held_ += num_items;
@@ -62,6 +63,7 @@ void SpillableColumn::hold(std::int64_t num_items, std::span<const std::byte> it
 
 void SpillableColumn::spill_held(SpillFile& file) {
   if (num_held_ == 0) return;
+  // num_held_ is 0 before spill(), which counts the items as spilled: they must not count twice.
   const std::int64_t num_items = num_held_;
   num_held_ = 0;
   spill(file, num_items, held_);
@@ -71,6 +73,7 @@ void SpillableColumn::spill_held(SpillFile& file) {
 void SpillableColumn::spill(SpillFile& file, std::int64_t num_items,
                             std::span<const std::byte> items) {
   if (num_items == 0) return;
+  // The file holds items of several columns by turns, so each run remembers where it begins.
   runs_.push_back({num_spilled_, num_items, file.num_bytes()});
   file.append(items);
   num_spilled_ += num_items;
@@ -79,7 +82,7 @@ void SpillableColumn::spill(SpillFile& file, std::int64_t num_items,
 void SpillableColumn::read(const SpillFile* file, std::int64_t first, std::int64_t count,
                            std::span<std::byte> out) const {
   const std::int64_t end = first + count;
-  // The run that holds item `first`, or the end.
+  // `run` is the run that holds item `first`, or the end where that is in memory.
   auto run =
       std::upper_bound(runs_.begin(), runs_.end(), first,
                        [](std::int64_t item, const Run& r) { return item < r.first + r.count; });

@@ -13,12 +13,14 @@ using Lines = std::vector<std::string>;
 
 template <class T>
 T load(const std::byte* at) {
+  // Rows lie behind one another in a buffer of bytes, without the alignment of their type.
   T value;
   std::memcpy(&value, at, sizeof value);
   return value;
 }
 
-// Columns of a terminal that a text takes: fmt fills up to a width of that kind.
+// Returns the columns of a terminal that a text takes. fmt fills a text up to a width in columns;
+// as no character takes more columns than bytes, the blanks that it adds give the width.
 std::size_t width_of(std::string_view text) {
   const std::size_t blanks = format("{:<{}}", text, text.size()).size() - text.size();
   return text.size() - blanks;
@@ -86,6 +88,7 @@ void add_table(Lines& lines, std::string_view title, const std::vector<Lines>& c
     for (std::size_t c = 0; c < columns.size(); ++c) {
       line += format(" {:<{}} ", row < columns[c].size() ? columns[c][row] : "", widths[c]);
     }
+    // The last column is filled up as well, and blanks at the end of a line are no use.
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(std::move(line));
   }

@@ -13,6 +13,8 @@
 namespace tally::predictions {
 namespace {
 
+// Each of these makes the worse row the larger number. Where nothing is scored, a share is 0/0:
+// choose_rows() leaves such rows out.
 double large_is_bad(double value, double /*second*/) { return value; }
 double small_is_bad(double value, double /*second*/) { return -value; }
 double share_is_small(double part, double all) { return -part / all; }
@@ -20,6 +22,7 @@ double different_is_bad(double label, double prediction) { return label == predi
 
 constexpr std::string_view kLargestLoss = "largest loss first";
 
+// The columns are those of the task's predictions.h5 (docs/formats.md).
 constexpr BadnessRule kByLoss{.order = kLargestLoss, .badness = large_is_bad, .columns = {"loss"}};
 constexpr BadnessRule kByLossOfClasses{.has_classes = true,
                                        .wrong = Wrong::prediction,
@@ -82,6 +85,9 @@ const BadnessRule& badness_rule_of(std::string_view task) {
 }
 
 bool is_worse(const RankedRow& a, const RankedRow& b) {
+  // NaN is equal to NaN and worse than any number, which makes this a strict order that sorting may
+  // rely on. Rows are all different, so the result does not depend on the order in which they were
+  // added.
   const auto differ = [](double left, double right) {
     return left != right && !(std::isnan(left) && std::isnan(right));
   };
@@ -94,6 +100,7 @@ bool is_worse(const RankedRow& a, const RankedRow& b) {
 }
 
 void WorstRows::add(const RankedRow& row) {
+  // The least bad of the rows is in front of the heap: a row that is no worse is dropped at once.
   if (std::ssize(rows_) == most_) {
     if (!is_worse(row, rows_.front())) return;
     std::ranges::pop_heap(rows_, is_worse);

@@ -16,7 +16,7 @@
 namespace tally::preprocess {
 namespace {
 
-// For each channel of `wanted` the place where `stored` has it.
+// Returns for each channel of `wanted` the place where `stored` has it.
 std::vector<int> permutation(std::string_view stored, std::string_view wanted) {
   const auto known = [](std::string_view order) {
     return order == "RGB" || order == "BGR" || order == "L";
@@ -56,9 +56,13 @@ void store(float value, DType type, std::byte* word) {
   std::memcpy(word, &bits, sizeof bits);
 }
 
+// The largest float16 is 65504. The largest bfloat16 is 3.39e38, so that values up to this bound
+// stay finite in bfloat16 as well as in float32.
 double largest(DType type) { return type == DType::f16 ? 65504.0 : 3.38e38; }
 
-// Writes [channels, 256] words.
+// Writes [channels, 256] words: what each byte becomes in each channel of the model, computed in
+// double. Throws Error(dataset) for a value that the type cannot hold; the comparison refuses NaN,
+// too.
 void fill_table(const Normalisation& wanted, DType type, std::byte* word) {
   for (std::size_t c = 0; c < wanted.mean.size(); ++c) {
     for (std::int64_t level = 0; level < kLevels; ++level) {
@@ -99,6 +103,7 @@ Normaliser::Normaliser(Shape stored, const std::string& stored_channels,
     table_on_device_ = device::DeviceBuffer(table_bytes, device);
     const device::Stream stream(device);
     stream.copy_to_device(table_on_device_.data(), table_.bytes());
+    // The table is copied once, before the loop: waiting here is no loss.
     stream.synchronize();
   } else {
     team_ = std::make_unique<ThreadTeam>(threads);
@@ -128,6 +133,8 @@ TensorView Normaliser::run(const TensorView& pixels, const device::Stream& strea
                         .out = output_.data()};
   std::ranges::copy(source_channel_, conversion.source.begin());
   on_cpu ? convert_on_cpu(conversion, *team_) : launch_convert(conversion, stream.handle());
+  // The memory is [batch, height, width, channels]; the strides show it as [batch, channels,
+  // height, width], which is channels-last.
   return {output_.data(),
           output_type_,
           {pixels.shape[0], channels, height, width},

@@ -9,7 +9,7 @@
 namespace tally::preprocess {
 namespace {
 
-// Of a part, which takes some 30 us: to wake a thread takes 10.
+// A part has at least so many pixels, which take some 30 us: to wake a thread takes 10.
 constexpr std::int64_t kLeastPixels = 10'000;
 
 // A table lookup needs no conversion and gives the value that was rounded once; unrolled over
@@ -33,6 +33,7 @@ void convert(const Conversion& conversion) {
 void convert_part(const Conversion& conversion) {
   const bool gray = conversion.channels == 1;
   if (conversion.word_bytes == 2) {
+    // bfloat16 and float16 are both words of 16 bits, and the table has their bits.
     return gray ? convert<1, std::uint16_t>(conversion) : convert<3, std::uint16_t>(conversion);
   }
   return gray ? convert<1, std::uint32_t>(conversion) : convert<3, std::uint32_t>(conversion);

@@ -11,6 +11,7 @@ namespace tally::preprocess {
 namespace {
 
 constexpr int kThreads = 256;
+// Blocks take further pixels in a loop, so that each fills its table once for many of them.
 constexpr std::int64_t kMaxBlocks = 4096;
 constexpr int kPixels = 4;  // per thread and step: whole words to read and to write
 
@@ -19,7 +20,8 @@ struct alignas(sizeof(Word) * kPixels) Words {
   Word at[kPixels];
 };
 
-// Bytes are read four at a time, words written four at a time.
+// Converts four pixels: bytes are read four at a time and words written four at a time. Slots and
+// device buffers are aligned for both.
 template <int kChannels, class Word>
 __device__ void convert_pixels(const Conversion& conversion, const Word* table,
                                std::int64_t group) {
@@ -44,6 +46,7 @@ __device__ void convert_pixels(const Conversion& conversion, const Word* table,
 template <int kChannels, class Word>
 __global__ void convert(const Conversion conversion) {
   __shared__ Word table[kChannels * kLevels];
+  // Which places of the table are read depends on the data: shared memory serves such reads well.
   for (int i = threadIdx.x; i < kChannels * kLevels; i += kThreads) {
     table[i] = static_cast<const Word*>(conversion.table)[i];
   }
@@ -55,7 +58,7 @@ __global__ void convert(const Conversion conversion) {
   for (std::int64_t group = first; group < num_groups; group += step) {
     convert_pixels<kChannels>(conversion, table, group);
   }
-  // The last pixels, fewer than four.
+  // The last pixels, fewer than four, are converted one by one.
   const std::int64_t i = num_groups * kPixels + first;
   if (i >= conversion.num_pixels) return;
   for (int c = 0; c < kChannels; ++c) {
@@ -72,6 +75,7 @@ void launch_convert(const Conversion& conversion, void* stream) {
   const bool narrow = conversion.word_bytes == 2;
   auto* const kernel = narrow ? (gray ? convert<1, std::uint16_t> : convert<3, std::uint16_t>)
                               : (gray ? convert<1, std::uint32_t> : convert<3, std::uint32_t>);
+  // One group more gives a block to a batch of fewer than four pixels, too.
   const std::int64_t groups = conversion.num_pixels / kPixels + 1;
   const std::int64_t blocks = std::min(kMaxBlocks, (groups + kThreads - 1) / kThreads);
   device::launch("convert", kernel, blocks, kThreads, stream, conversion);

@@ -22,6 +22,8 @@ ThreadTeam::ThreadTeam(int threads) : size_(threads) {
 ThreadTeam::~ThreadTeam() = default;
 
 void ThreadTeam::run(std::int64_t parts, const std::function<void(std::int64_t)>& work) {
+  // The tasks below refer to this frame: run() returns only when all of them have ended. The
+  // calling thread takes a part itself, so that a team of one needs no pool.
   std::latch ended(parts - 1);
   for (std::int64_t part = 1; part < parts; ++part) {
     boost::asio::post(others_->threads, [&, part] {

@@ -21,7 +21,7 @@
 namespace tally::app {
 namespace {
 
-// Plain bytes, gathered from all ranks.
+// Plain data that all ranks send to rank 0 as bytes.
 struct Timings {
   std::int64_t samples, first_batch_samples, bytes_read, bytes_needed;
   report::LoopTimes loop;
@@ -29,7 +29,7 @@ struct Timings {
   double energy_j;  // NaN where it is not known
 };
 
-// Of one sample: what the loop reads of it.
+// Returns the bytes that the loop reads of one sample.
 std::int64_t sample_bytes(const data::DataSetInfo& info) {
   std::int64_t bytes = 0;
   for (const auto* columns : {&info.columns.inputs, &info.columns.targets}) {
@@ -67,7 +67,9 @@ std::vector<Timings> gather_timings(const comm::Communicator& comm, const Timing
   return all;
 }
 
-// Of what follows each rank's first batch. Of one batch per rank there is no steady rate.
+// Returns samples per second behind each rank's first batch, which pays for what a device does only
+// once. Ranks compute at the same time, so that the longest time counts. With one batch per rank
+// there is no steady rate.
 std::optional<double> steady_rate(const std::vector<Timings>& ranks) {
   std::int64_t later_samples = 0;
   double longest_s = 0;
@@ -91,6 +93,8 @@ void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& s
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const Timings& from = all[rank];
     const std::string& gpu = session.hardware.placement.table[rank].choice.device.uuid;
+    // The counter is that of the whole GPU: where ranks share one, only the first of them has its
+    // energy.
     const bool is_known = !std::isnan(from.energy_j) && counted.insert(gpu).second;
     report.timing.ranks.push_back(
         {.rank = static_cast<int>(rank),
@@ -147,6 +151,7 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   if (comm.is_root()) fill_inputs(report, session, notes);
   add_rank_timings(comm, session, local, phases, report);
   const auto classes = comm.gather(digest_class(session));
+  // All collective calls are above. What follows is the business of rank 0.
   if (!comm.is_root()) return report;
 
   report.metrics.results = global.results;
@@ -157,6 +162,7 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   report.coverage.expected = {expected.count, expected.index_sum, expected.index_mix};
   report.digests.state = global.state_digest;
   report.digests.digest_class = classes[0];
+  // Where ranks differ the digests depend on which rank computed which sample.
   report.digests.comparable = std::all_of(classes.begin(), classes.end(),
                                           [&](const auto& other) { return other == classes[0]; });
   report.execution.balance = session.plan.grid->balance(comm.world_size());

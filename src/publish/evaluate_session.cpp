@@ -45,8 +45,10 @@ class StoppableObserver : public evaluate::Observer {
   evaluate::Observer& inner_;
 };
 
-// What only rank 0 has while a run goes on.
+// Holds what only rank 0 has while a run goes on.
 struct RootSide {
+  // In this order: the files are closed before the folder, which is destroyed last, removes what is
+  // unfinished.
   OutputFolder folder;
   std::optional<report::EventLog> events;
   std::optional<trace::TraceFile> trace;
@@ -59,7 +61,7 @@ struct RootSide {
     if (session.output.tracing) trace.emplace(folder.trace());
   }
 
-  // After the loop a trace that cannot be written costs no result.
+  // A trace that cannot be written after the loop costs no result: a note says so.
   void drop_trace(const Error& why, report::RunReport& report) {
     trace.reset();
     folder.drop_trace();
@@ -84,8 +86,8 @@ LocalSamples loop_with_progress(const EvaluationSession& session, RootSide* root
   return result;
 }
 
-// Collective. The loop of every rank. A watch outlives what ends in it: StopRequested on all ranks,
-// or AgreedFailure where outputs are not finite.
+// Collective. Runs the loop of every rank. A watch outlives what ends in it: it gets StopRequested
+// on all ranks, or AgreedFailure where outputs are not finite.
 LocalSamples loop_on_all(const comm::Communicator& comm, const EvaluationSession& session,
                          RootSide* root) {
   if (!session.is_watch()) return loop_with_progress(session, root);
@@ -98,13 +100,14 @@ LocalSamples loop_on_all(const comm::Communicator& comm, const EvaluationSession
     if (error.kind() != ErrorKind::numeric) throw;
     failure = error;
   }
+  // Every rank comes here, also one that ended early, so that the ranks can agree on how to go on.
   const bool stopped = !result && !failure;
   if (comm.max(std::int64_t{stopped}) != 0) throw StopRequested{};
   comm::agree(comm, failure);
   return std::move(*result);
 }
 
-// Collective. What happened until now goes to rank 0.
+// Collective. Brings what happened until now to rank 0.
 void gather_trace(const comm::Communicator& comm, const EvaluationSession& session, Phases& phases,
                   RootSide* root, report::RunReport& report) {
   phases.lap("report");
@@ -128,7 +131,7 @@ void try_for_trace(RootSide& root, report::RunReport& report, const std::functio
   }
 }
 
-// Everything but the report, synced at its partial_path().
+// Writes everything but the report, synced at its partial_path(), and returns the final names.
 std::vector<std::filesystem::path> write_files(const EvaluationSession& session,
                                                report::RunReport& report,
                                                std::optional<SavedPredictions> predictions,
@@ -137,6 +140,7 @@ std::vector<std::filesystem::path> write_files(const EvaluationSession& session,
   if (predictions) {
     const trace::Span span(trace::Kind::step, "write_predictions");
     report.digests.predictions = predictions->digest;
+    // The digest of the rows is an attribute of their file, and so comes before its end.
     predictions->writer.finish(prediction_attributes(session, predictions->digest));
     files = predictions->texts;
     for (const auto& text : files) report.text_files.push_back(text.filename().string());
@@ -148,6 +152,8 @@ std::vector<std::filesystem::path> write_files(const EvaluationSession& session,
   return files;
 }
 
+// The report has its name by now and cannot take a note any more, so that only the terminal gets
+// one.
 void publish_trace(RootSide& root) {
   try {
     root.folder.publish_trace();
@@ -162,7 +168,10 @@ void publish(const EvaluationSession& session, report::RunReport& report,
              std::optional<SavedPredictions> predictions, Phases& phases,
              const Stopwatch& publishing, RootSide& root) {
   auto files = write_files(session, report, std::move(predictions), root.folder);
+  // The report has the times of earlier phases, which ranks gathered; this one is in the trace
+  // alone.
   phases.lap("publish");
+  // The trace is finished before the report is written, which has a note where that fails.
   try_for_trace(root, report, [&] {
     root.folder.check_trace();
     session.output.tracing->finish(phases, *root.trace);
@@ -190,6 +199,8 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
                                                   const EvaluationSession& session, Phases& phases,
                                                   Notes& notes) {
   std::optional<RootSide> root;
+  // A launcher kills the whole job once a rank is gone: the other ranks outlive a signal for as
+  // long as rank 0 needs to remove the incomplete result.
   if (!comm.is_root()) wait_on_interrupt();
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(session);
@@ -201,6 +212,8 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   if (on_root != nullptr) on_root->events->phase("evaluate");
   auto samples = loop_on_all(comm, session, on_root);
   phases.lap("evaluate");
+  // The barrier makes waiting for slower ranks a phase of its own. Without it the time would be
+  // counted as that of the next collective call.
   comm.barrier();
   // Others may compute on the same GPU until here.
   samples.loop.energy_j = energy.joules();
@@ -218,11 +231,13 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
                                         on_root != nullptr ? on_root->folder.predictions() : "");
   phases.lap("gather");
   auto ids_matched = session.source->match_ids(comm, session, notes);
+  // This comes behind the last read of the data set, and before any file gets its name.
   require_unchanged_data(comm, session);
   const Stopwatch publishing;
   auto report = make_report(comm, session, local, global, phases, notes);
   report.timing.startup_s = startup_s;
   report.coverage.ids = std::move(ids_matched);
+  // This is the last collective call; publishing is the work of rank 0 alone.
   if (session.output.tracing) gather_trace(comm, session, phases, on_root, report);
   if (on_root == nullptr) return std::nullopt;
   publish(session, report, std::move(predictions), phases, publishing, *on_root);

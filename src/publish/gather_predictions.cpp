@@ -16,7 +16,8 @@ namespace {
 using predictions::PredictionLog;
 using predictions::PredictionsWriter;
 
-// Of all ranks; 0 for a column that is not ragged.
+// Collective. Returns the number of elements of each ragged column over all ranks, and 0 for other
+// columns. The writer needs it to create datasets of their full size.
 std::vector<std::int64_t> all_elements(const comm::Communicator& comm, const PredictionLog& local) {
   std::vector<std::int64_t> counts;
   for (const auto& spec : local.columns()) {
@@ -26,7 +27,8 @@ std::vector<std::int64_t> all_elements(const comm::Communicator& comm, const Pre
   return counts;
 }
 
-// All columns whose rows have one size, by turns.
+// Collective. Gathers all columns whose rows have one size; a window has the same rows of each of
+// them. `writer` is set on rank 0, where alone the sink is called.
 void gather_fixed(const comm::Communicator& comm, const PredictionLog& local,
                   std::int64_t window_bytes, std::optional<PredictionsWriter>& writer) {
   comm::RowSource source{.num_rows = local.num_rows(), .row_bytes = {}, .read = {}};
@@ -48,7 +50,8 @@ void gather_fixed(const comm::Communicator& comm, const PredictionLog& local,
       });
 }
 
-// One ragged column: first the lengths of its rows, then its elements.
+// Collective. Gathers one ragged column: first the lengths of its rows, then its elements. Elements
+// are rows of one size to the windows, so that a row may be larger than a window.
 void gather_ragged(const comm::Communicator& comm, const PredictionLog& local, std::int64_t column,
                    std::int64_t window_bytes, std::optional<PredictionsWriter>& writer) {
   using Out = std::span<std::byte>;
@@ -101,6 +104,7 @@ std::optional<PredictionsWriter> gather_columns(const comm::Communicator& comm,
 void gather_json(const comm::Communicator& comm, JsonForm form,
                  const predictions::PredictionLog& local, std::int64_t column,
                  std::int64_t window_bytes, const std::filesystem::path& path) {
+  // Rank 0 opens the file before any rank sends, so that a failure is agreed on and nobody waits.
   std::optional<PartialFile> file;
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
@@ -122,10 +126,12 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                                    const EvaluationSession& session,
                                                    const LocalUnits& local,
                                                    const std::filesystem::path& path) {
+  // All ranks have the same columns, so that all return here or none.
   if (local.log.columns().empty()) return std::nullopt;
   auto writer = gather_columns(comm, local.log, session.scoring.num_units,
                                session.config.results.gather_window_bytes, path);
   std::vector<std::filesystem::path> texts;
+  // COCO's results are a list; answers are the members of one object, by the id of their question.
   const auto form =
       session.scoring.capabilities().detections != nullptr ? JsonForm::list : JsonForm::object;
   const auto num_texts = local.texts ? std::ssize(local.texts->columns()) : 0;

@@ -23,7 +23,7 @@ std::string human_bytes(std::int64_t bytes) {
   return unit == 0 ? format("{} B", bytes) : format("{:.1f} {}", value, kUnits[unit]);
 }
 
-// Of one row, without what may be of any length.
+// Returns the bytes of one row, without columns whose rows may have any length.
 std::int64_t row_bytes_of(const std::vector<predictions::ColumnSpec>& columns) {
   std::int64_t bytes = 0;
   for (const auto& column : columns) bytes += column.ragged ? 0 : column.row_bytes();
@@ -50,7 +50,7 @@ std::string column_names(const tasks::Task& task) {
   return names.empty() ? "none" : format("{}", fmt::join(names, ", "));
 }
 
-// Behind the bytes of those that are of fixed size.
+// Follows the bytes of the columns of fixed size.
 std::string_view ragged_text(const std::vector<predictions::ColumnSpec>& columns) {
   const bool has_ragged = std::ranges::any_of(columns, &predictions::ColumnSpec::ragged);
   return has_ragged ? ", and rows of any length" : "";
@@ -75,9 +75,12 @@ std::string output_text(const EvaluationSession& session) {
 std::string plan_text(const EvaluationSession& session, int world_size) {
   const auto& info = session.data.set->info();
   const auto& grid = *session.plan.grid;
+  // Names and paths come from users: characters that are not printable must not reach the terminal.
   const auto line = [](std::string_view name, const std::string& value) {
     return format("  {:<14} {}\n", name, printable(value));
   };
+  // The first ranks have at most one block more than the others, so that rank 0 has the most
+  // batches and the last rank the fewest.
   const auto first = grid.slice_of(0, world_size).count;
   const auto last = grid.slice_of(world_size - 1, world_size).count;
   const auto share = first == last ? format("{} batch{}", first, first == 1 ? "" : "es")

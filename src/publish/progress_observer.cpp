@@ -37,11 +37,12 @@ void ProgressObserver::batch_done(std::int64_t samples_done, const exact::State&
 
 void ProgressObserver::refresh_metrics(std::int64_t scaled, const exact::State& state) {
   const Stopwatch cost;
+  // The loop goes on adding to its state, which must not be changed here.
   exact::State copy = state;
   copy.canonicalise();
   const auto results = task_.finalize(copy);
   for (const auto& metric : results.metrics) {
-    // Of a part of the samples it would not be the number that the report will say.
+    // The accuracy of a part of the samples would not be the number that the report gives later.
     const bool sees_all = own_samples_ == total_samples_;
     if (sees_all && metric.name == "accuracy") accuracy_ = metric.value;
   }

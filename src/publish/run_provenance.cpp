@@ -25,17 +25,17 @@
 namespace tally::app {
 namespace {
 
-// Names that explain a run; never the whole environment, which may hold secrets.
+// These names explain a run. The whole environment is never recorded, for it may hold secrets.
 constexpr std::array kRecordedVariables{
     "SLURM_JOB_ID", "SLURM_JOB_NAME",  "SLURM_JOB_PARTITION", "SLURM_NNODES", "SLURM_NTASKS",
     "PBS_JOBID",    "OMP_NUM_THREADS", "OMP_PROC_BIND",       "OMP_PLACES",   "MKL_NUM_THREADS"};
 
-// Recorded too: they decide which kernels compute, and with which rounding.
+// These are recorded, too: they decide which kernels compute, and with which rounding.
 constexpr std::array kKernelVariables{"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
                                       "ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE",
                                       "MKL_ENABLE_INSTRUCTIONS"};
 
-// The command as it was typed, blanks between the words.
+// Returns the words of the command with blanks between them: in /proc they end with a zero byte.
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -61,6 +61,8 @@ std::vector<std::pair<std::string, std::string>> nccl_variables() {
 
 }  // namespace
 
+// Each line is a condition of equal bits. A new line, or another text of one, changes the class of
+// all runs, so that earlier results are not comparable with later ones.
 std::string digest_class(const EvaluationSession& session) {
   std::string text;
   const auto line = [&text](std::string_view name, const auto& value) {
@@ -79,6 +81,7 @@ std::string digest_class(const EvaluationSession& session) {
   }
   line("form", form_of(session));
   line("model", session.model.model.digest);
+  // Weights count by their tensors: other files with the same numbers give the same bits.
   line("weights", session.model.weights ? session.model.weights->tensors_sha256 : "");
   line("data", session.data.file.digest);
   line("samples", session.plan.grid->num_samples());
@@ -95,6 +98,7 @@ std::string digest_class(const EvaluationSession& session) {
     line("driver", session.hardware.gpus.driver_version);
     line("cuda", session.hardware.gpu_versions.cuda_runtime);
     line("cudnn", session.hardware.gpu_versions.cudnn);
+    // This variable decides whether NVIDIA's libraries may use TF32, which has fewer bits.
     const char* tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
     line("tf32 override", tf32 == nullptr ? "" : tf32);
   }
@@ -103,7 +107,7 @@ std::string digest_class(const EvaluationSession& session) {
     line(variable, value == nullptr ? "" : value);
   }
   line("state", session.scoring.task->layout()->description());
-  // Those that need an order of scores have no part in the State.
+  // Metrics that need an order of scores have no part in the State, and so are named here.
   for (const auto& metric : session.scoring.task->metrics()) line("metric", metric);
   for (const auto& column : session.scoring.task->columns()) line("column", column.name);
   return digest::sha256_hex(text);
@@ -151,6 +155,7 @@ std::vector<std::pair<std::string, std::string>> device_settings(const Evaluatio
       {"cudnn", std::to_string(session.hardware.gpu_versions.cudnn)},
       {"reducer", session.reducer->description()},
       {"cuda_graph", session.model.predictor->is_replayed() ? "replayed" : "not used"}};
+  // Without NCCL its variables explain nothing.
   if (session.reducer->name() == "nccl") {
     const auto variables = nccl_variables();
     settings.insert(settings.end(), variables.begin(), variables.end());

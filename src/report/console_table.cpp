@@ -19,10 +19,11 @@
 namespace tally::report {
 namespace {
 
-// More classes are for report.json.
+// Of more classes than that only report.json has the values.
 constexpr std::size_t kMaxClassRows = 20;
 constexpr int kNameColumns = 24;
 constexpr std::size_t kMinMetricColumns = 27;
+// Together with the three counts they make rows of 84 columns.
 constexpr std::size_t kMaxMetrics = 3;
 
 std::string title(const RunReport& report) {
@@ -38,14 +39,14 @@ std::string counts_text(const metrics::Proportion& proportion) {
   return format("   {} of {}", grouped(proportion.part), grouped(proportion.whole));
 }
 
-// As wide as the values, in their unit.
+// The interval in the unit of its metric: in per cent for a share.
 std::string interval_text(const metrics::MetricValue& metric) {
   const auto& [low, high, method] = *metric.interval;
   return is_share(metric.name) ? format("   {:.2f} … {:.2f} %", 100 * low, 100 * high)
                                : format("   {} … {}", value_text(low), value_text(high));
 }
 
-// Of the column of names: the longest one that is there.
+// The width of the column of names, which the longest name decides, so that the values line up.
 std::size_t name_width(const std::vector<metrics::MetricValue>& metrics) {
   std::size_t width = kMinMetricColumns;
   for (const auto& metric : metrics) width = std::max(width, printable(metric.name).size());
@@ -79,13 +80,14 @@ std::string metric_cell(std::optional<double> value) {
   return std::abs(*value) < 1000 ? format("{:.4f}", *value) : format("{:.4g}", *value);
 }
 
-// The first metrics of each class, after its counts. An output of a regression has no counts but
+// The first metrics of each class, behind its counts. An output of a regression has no counts but
 // that of its samples.
 std::string class_lines(const RunReport& report) {
   const auto& classes = report.metrics.results.per_class;
   if (classes.empty() || classes.size() > kMaxClassRows) return {};
   const bool has_counts = task_traits(report.metrics.task).has_class_counts;
   const auto cell = [](std::string_view text) { return format("{:>10}", text); };
+  // All classes have the same metrics, so that the first class gives the headings.
   const std::size_t num_values = std::min(kMaxMetrics, classes[0].values.size());
   std::string text =
       format("  {:<{}}{}", has_counts ? "class" : "output", kNameColumns - 2, cell("support"));
@@ -102,7 +104,7 @@ std::string class_lines(const RunReport& report) {
   return text + "\n";
 }
 
-// Per dataset of subgroups: where the first metric is worst.
+// A line for each dataset of subgroups, with the group in which its first metric is worst.
 std::string group_lines(const RunReport& report) {
   std::string text;
   for (const GroupMetrics& group : report.metrics.groups) {
@@ -117,6 +119,8 @@ std::string group_lines(const RunReport& report) {
   return text;
 }
 
+// What becomes of samples without finite outputs: a regression has no wrong samples and leaves them
+// out, and the task predict scores nothing.
 std::string_view not_finite_text(std::string_view task) {
   if (is_task(task, TaskKind::predict)) return "";
   return is_task(task, TaskKind::regression) ? ", in no metric" : ", counted as wrong if scored";
@@ -129,6 +133,7 @@ std::string sample_lines(const RunReport& report) {
                                    : "NOT exactly once: this is a defect, do not use the metrics";
   std::string text = format("Samples   {} of {} evaluated, {}\n", grouped(results.samples().count),
                             grouped(report.coverage.total_samples), evidence);
+  // Samples and units are two numbers only where several samples make a unit.
   if (results.seen_samples) text += format("Units     {} scored\n", grouped(results.counts.scored));
   if (results.counts.ignored > 0) {
     text += format("          {} ignored\n", grouped(results.counts.ignored));
@@ -150,6 +155,7 @@ std::string sample_lines(const RunReport& report) {
 }
 
 std::string form_line(const RunReport& report) {
+  // The form is an entry of the environment, which the report records as text.
   const auto form = std::ranges::find(report.provenance.environment, kModelForm,
                                       &std::pair<std::string, std::string>::first);
   return form == report.provenance.environment.end()
@@ -169,7 +175,7 @@ std::string time_line(const RunReport& report) {
   return text + format("; {} rank{}\n", num_ranks, num_ranks == 1 ? "" : "s");
 }
 
-// Where the time went that no model used, and what the GPUs took.
+// Says where the time went that no model used, and how much energy the GPUs took.
 std::string efficiency_lines(const RunReport& report) {
   std::string text;
   if (const auto waste = efficiency_losses(report)) {
@@ -198,6 +204,7 @@ std::string digest_line(const RunReport& report) {
 
 std::string result_lines(const RunReport& report, const std::filesystem::path& folder) {
   std::vector<std::string> files{"report.json", "metrics.h5"};
+  // The digest exists where predictions were saved.
   if (report.digests.predictions) files.emplace_back("predictions.h5");
   files.insert(files.end(), report.text_files.begin(), report.text_files.end());
   return format("Results   {}\n          {}, events.jsonl\n", printable(folder.string()),

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kWhereReportsAre = "A run leaves report.json in its --output folder.";
 
+// A report may come from elsewhere: control characters must not reach the terminal.
 std::string text_at(const Json& json, const char* key) {
   return printable(json.at(key).get<std::string>());
 }
@@ -35,6 +36,7 @@ void add_inputs(const Json& inputs, std::vector<std::string>& lines) {
   lines.push_back(file_line("model", inputs.at("model"), "sha256"));
   if (inputs.contains("weights")) {
     const Json& weights = inputs.at("weights");
+    // Weights in several files have no SHA-256 of a file, but one of all tensors.
     const bool is_one_file = !weights.at("sha256").is_null();
     lines.push_back(file_line("weights", weights, is_one_file ? "sha256" : "tensors_sha256"));
   }
@@ -42,7 +44,7 @@ void add_inputs(const Json& inputs, std::vector<std::string>& lines) {
   lines.push_back(file_line("data", data, "identity") + ", " + text_at(data, "integrity"));
 }
 
-// How the model computed; earlier reports do not say.
+// Adds how the model computed, which earlier reports do not say.
 void add_form(const Json& environment, std::vector<std::string>& lines) {
   if (!environment.contains(kModelForm)) return;
   lines.push_back("form: " + text_at(environment, kModelForm));
@@ -91,7 +93,7 @@ std::vector<std::string> lines_of(const Json& json) {
   return lines;
 }
 
-// Reports of 0.1.0 do not name their texts.
+// Reports of 0.1.0 do not name their texts, so that the traits of the task say which there may be.
 std::vector<std::string> texts_of_task(std::string_view name) {
   std::vector<std::string> files;
   const TaskTraits* task = find_task_traits(name);
@@ -109,6 +111,7 @@ std::vector<std::string> describe_report(const std::filesystem::path& path) {
   const std::string shown = printable(path.string());
   try {
     const Json json = Json::parse(bytes.begin(), bytes.end());
+    // A comparison has the key "tally", too, and is told apart before its other keys are missed.
     if (json.at("tally").contains("compare_schema")) {
       throw Error(ErrorKind::usage, format("'{}' is a comparison, not the report of a run", shown),
                   "'tally compare' prints what the two results differ in.");
@@ -136,6 +139,7 @@ std::optional<ReportedFiles> files_of_report(const std::filesystem::path& path) 
   try {
     const auto bytes = read_file(path, ErrorKind::usage, "report");
     const json report = json::parse(bytes.begin(), bytes.end());
+    // No answer means that no run of tally wrote the file: callers then leave it alone.
     if (!report.at("tally").at("report_schema").is_number_integer()) return std::nullopt;
     ReportedFiles files;
     files.trace = report.value(json::json_pointer("/config/trace"), std::string());

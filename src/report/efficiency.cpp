@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 3;
 
-// Mean seconds of the phases before `name`.
+// The seconds of all phases before `name`, each the mean over the ranks.
 double seconds_before(const std::vector<PhaseTime>& phases, std::string_view name) {
   double sum = 0;
   for (const PhaseTime& phase : phases) {
@@ -23,6 +23,7 @@ double seconds_before(const std::vector<PhaseTime>& phases, std::string_view nam
   return sum;
 }
 
+// A phase that the run did not have took no time.
 double seconds_of(const std::vector<PhaseTime>& phases, std::string_view name) {
   const auto found = std::ranges::find(phases, name, &PhaseTime::name);
   return found == phases.end() ? 0.0 : found->mean_s;
@@ -41,6 +42,9 @@ std::optional<Waste> efficiency_losses(const RunReport& report) {
   const auto num_ranks = static_cast<double>(report.timing.ranks.size());
   double wait_s = 0;
   for (const RankTimings& rank : report.timing.ranks) wait_s += rank.loop.wait_s / num_ranks;
+  // The phases of a report end before it is written, and publish_s is the time after them. Together
+  // they last from the launch to the end. Phases are means over ranks, so that a share of the sum
+  // is one of rank-seconds.
   double total_s = report.timing.publish_s;
   for (const PhaseTime& phase : report.timing.phases) total_s += phase.mean_s;
   if (!(total_s > 0)) return std::nullopt;
@@ -51,12 +55,15 @@ std::optional<Waste> efficiency_losses(const RunReport& report) {
   waste.wait_for_slowest_rank = seconds_of(report.timing.phases, "wait_for_ranks") / total_s;
   waste.publishing =
       (seconds_of(report.timing.phases, "gather") + report.timing.publish_s) / total_s;
+  // The rest counts as useful, so that the shares add up to 1.
   waste.useful =
       1 - waste.startup - waste.wait_for_data - waste.wait_for_slowest_rank - waste.publishing;
   return waste;
 }
 
 std::vector<Straggler> stragglers_of(const std::vector<RankTimings>& ranks) {
+  // More samples take longer on any rank, so that a rank is compared with those that had as many,
+  // itself among them.
   std::map<std::int64_t, std::vector<double>> by_samples;
   for (const RankTimings& rank : ranks) by_samples[rank.samples].push_back(rank.loop.total_s);
   std::vector<Straggler> slow;
@@ -71,6 +78,7 @@ std::vector<Straggler> stragglers_of(const std::vector<RankTimings>& ranks) {
 
 std::string stragglers_note(const std::vector<Straggler>& stragglers) {
   if (stragglers.empty()) return {};
+  // The sort is stable: equal ranks stay in the order of ranks.
   auto slowest = stragglers;
   std::ranges::stable_sort(slowest, std::ranges::greater(), &Straggler::factor);
   std::string text = "slow ranks: ";
@@ -88,6 +96,8 @@ std::optional<double> overall_samples_per_s(const RunReport& report) {
 }
 
 std::optional<double> energy_j(const std::vector<RankTimings>& ranks) {
+  // Where ranks share a GPU, the first of them has its energy. The sum stands for all GPUs or for
+  // none: one that does not count, or a rank on a CPU, leaves it undefined.
   std::set<std::string> gpus, known;
   double sum = 0;
   for (const RankTimings& rank : ranks) {

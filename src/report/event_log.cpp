@@ -9,6 +9,7 @@
 namespace tally::report {
 
 struct EventLog::Impl {
+  // It comes before the writer, whose clock refers to it.
   Stopwatch since_start;
   EventWriter writer;
 
@@ -30,6 +31,8 @@ void EventLog::progress(std::int64_t samples_done, std::int64_t total, double sa
 void EventLog::finished(std::string_view status) { impl_->writer.finished(status); }
 
 bool are_events(std::string_view begin) {
+  // The begin of a file may end in the middle of a later line, so that only the first one is
+  // parsed.
   const Json first = Json::parse(begin.substr(0, begin.find('\n')), nullptr, false);
   return first.is_object() && first.contains("time") && first.contains("event");
 }

@@ -18,6 +18,7 @@
 namespace tally::report {
 namespace {
 
+// In seconds, so that a log of hours stays small.
 constexpr double kProgressInterval = 1.0;
 
 Error failure(const std::filesystem::path& path, const char* call, int error) {
@@ -53,11 +54,13 @@ void EventWriter::progress(std::int64_t samples_done, std::int64_t total, double
 
 void EventWriter::finished(std::string_view status) {
   append("finished", {{"status", status}});
+  // There is no file any more where an earlier write has failed.
   if (file_) sync_and_close(std::move(file_), path_);
 }
 
 bool EventWriter::is_due(std::int64_t samples_done, std::int64_t total) {
   const double now_s = elapsed_s_();
+  // The last event is due whatever the time, for it shows that the loop has ended.
   const bool due =
       !progress_at_s_ || samples_done >= total || now_s - *progress_at_s_ >= kProgressInterval;
   if (due) progress_at_s_ = now_s;
@@ -66,13 +69,17 @@ bool EventWriter::is_due(std::int64_t samples_done, std::int64_t total) {
 
 void EventWriter::append(std::string_view event, Json fields) {
   if (!file_) return;
+  // Time and kind come first in each line, whatever the event has beside them.
   Json json{{"time", utc_now_iso()}, {"event", event}};
   json.update(fields);
   const std::string line = json_text(json, -1) + "\n";
   for (std::string_view rest = line; !rest.empty();) {
     const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+    // A signal may interrupt the call before a byte is written.
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
+      // Closing the file may change errno. Without a file later events are dropped, so that the
+      // error is thrown once.
       const int error = errno;
       file_ = {};
       throw failure(path_, "write", error);

@@ -9,6 +9,8 @@
 namespace tally::report {
 namespace {
 
+// A threshold is a margin for questions and a score for all else; null where no score meets the
+// condition.
 Json threshold_json(const metrics::Threshold& threshold) {
   return threshold.margin ? number_or_null(threshold.margin) : number_or_null(threshold.score);
 }
@@ -48,6 +50,7 @@ Json per_class_json(const RunReport& report) {
     Json row = {{"class", values.index},
                 {"name", index < names.size() ? Json(names[index]) : Json()},
                 {"support", values.support}};
+    // An output of a regression is a row here, too, and has no such counts.
     if (task_traits(report.metrics.task).has_class_counts) {
       row["predicted"] = values.predicted;
       row["correct"] = values.correct;
@@ -59,6 +62,8 @@ Json per_class_json(const RunReport& report) {
       if (metric.interval) intervals[metric.name] = interval_json(*metric.interval);
       if (metric.threshold) thresholds[metric.name] = threshold_json(*metric.threshold);
     }
+    // The intervals are always there, the thresholds only where the metrics have them
+    // (docs/formats.md).
     row["intervals"] = std::move(intervals);
     if (!thresholds.empty()) row["thresholds"] = std::move(thresholds);
     rows.push_back(std::move(row));

@@ -18,7 +18,7 @@
 namespace tally::report {
 namespace {
 
-// Marks the file and names the version of its layout.
+// The attribute that marks the file; its value is the version of the layout (docs/formats.md).
 constexpr const char* kMark = "tally_metrics";
 constexpr std::string_view kConfusion = "/confusion";
 constexpr std::string_view kClassNames = "/class_names";
@@ -33,6 +33,7 @@ void write_reliability(hdf5::Writer& writer, const std::vector<metrics::Reliabil
     high.push_back(bin.high);
     count.push_back(bin.count);
     correct.push_back(bin.correct);
+    // An empty bin has no mean, which a column of numbers can only say by NaN.
     confidence.push_back(bin.confidence.value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   const Shape shape{std::ssize(bins)};
@@ -46,6 +47,7 @@ void write_reliability(hdf5::Writer& writer, const std::vector<metrics::Reliabil
 void write_curves(hdf5::Writer& writer, bool is_binary, const std::vector<Curve>& curves) {
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const Curve& curve = curves[c];
+    // A binary task has a single curve, and it is that of class 1.
     const std::size_t of_class = is_binary ? 1 : c;
     const auto write = [&](std::string_view name, const auto& values) {
       if (values.empty()) return;
@@ -69,6 +71,7 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
   writer.set_attribute("/", "task", report.metrics.task);
   writer.set_attribute("/", "num_classes", results.num_classes);
   const bool has_labels = task_traits(report.metrics.task).has_confusion_of_labels;
+  // For several labels there is a table of two by two for each of them.
   const Shape matrix = has_labels ? Shape{results.num_classes, 2, 2}
                                   : Shape{results.num_classes, results.num_classes};
   if (!results.confusion.empty()) {
@@ -93,6 +96,7 @@ void write_metrics_file(const RunReport& report, const std::filesystem::path& pa
   try {
     write_content(writer, report);
     writer.close();
+    // What the disk refuses late shows here at the latest, before the file gets its name.
     sync_file(path);
   } catch (...) {
     ::unlink(path.c_str());

@@ -12,6 +12,8 @@ namespace tally::report {
 std::string grouped(std::int64_t number) {
   std::string text = format("{}", number);
   const std::size_t first = number < 0 ? 1 : 0;
+  // Commas are inserted from the right, so that places further left stay valid; the sign is no
+  // digit.
   for (std::size_t at = text.size(); at > first + 3;) {
     at -= 3;
     text.insert(at, 1, ',');
@@ -20,6 +22,8 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string clock_text(double seconds) {
+  // Far more than any run takes (31 years): an estimate may be so large that its conversion to an
+  // integer would be undefined.
   constexpr double kLongest = 1e9;
   const auto whole = static_cast<std::int64_t>(std::ceil(std::clamp(seconds, 0.0, kLongest)));
   const auto hours = whole / 3600;
@@ -40,6 +44,8 @@ std::string value_text(std::optional<double> value) {
 bool is_share(std::string_view metric) {
   constexpr std::array<std::string_view, 4> kFamilies{"accuracy", "precision", "recall", "f1"};
   return std::ranges::any_of(kFamilies, [&](std::string_view family) {
+    // A suffix begins with an underscore ("recall_macro"). The name is longer than that of the
+    // family there, so that the character behind it exists.
     return metric == family || (metric.starts_with(family) && metric[family.size()] == '_');
   });
 }

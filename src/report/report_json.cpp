@@ -14,7 +14,8 @@
 namespace tally::report {
 namespace {
 
-// Many readers of JSON hold numbers as doubles, which would round sums modulo 2^64.
+// Many readers of JSON hold numbers as doubles, which would round sums modulo 2^64, so that these
+// are texts.
 std::string hex(std::uint64_t value) { return format("{:#018x}", value); }
 
 Json evidence_json(const Evidence& evidence) {
@@ -29,6 +30,7 @@ Evidence evidence_of(const metrics::Results& results) {
 }
 
 Json samples_json(const RunReport& report) {
+  // Both sides are written, so that a reader can repeat the comparison of exactly_once().
   Json coverage = evidence_json(evidence_of(report.metrics.results));
   coverage["expected"] = evidence_json(report.coverage.expected);
   return {{"total", report.coverage.total_samples},
@@ -73,6 +75,7 @@ Json stragglers_json(const std::vector<RankTimings>& ranks) {
 Json timing_json(const RunReport& report) {
   Json phases = Json::object();
   for (const auto& phase : report.timing.phases) {
+    // The key carries the unit, as all keys of times do.
     phases[phase.name + "_s"] = {{"min", number_or_null(phase.min_s)},
                                  {"mean", number_or_null(phase.mean_s)},
                                  {"max", number_or_null(phase.max_s)}};
@@ -89,7 +92,7 @@ Json timing_json(const RunReport& report) {
           {"energy_j_per_sample", number_or_null(energy_j_per_sample(report))}};
 }
 
-// Of the loop's time; they add up to 1.
+// Shares of the time of the loop. What no clock measures is `other`, so that they add up to 1.
 Json loop_shares_json(const LoopTimes& loop) {
   if (!(loop.total_s > 0)) return {};
   const double named_s =
@@ -104,6 +107,8 @@ Json loop_shares_json(const LoopTimes& loop) {
 }
 
 Json ranks_json(const std::vector<RankTimings>& ranks) {
+  // Readers run beside the loop and their seconds add up, so that read_share may exceed 1. A rank
+  // without a loop divides by 0, and its share becomes null.
   Json rows = Json::array();
   for (const auto& rank : ranks) {
     rows.push_back({{"rank", rank.rank},
@@ -135,6 +140,7 @@ Json file_json(const InputFile& file, const char* digest_name) {
   return {{"path", file.path}, {"bytes", file.bytes}, {digest_name, file.digest}};
 }
 
+// Only the digest of all tensors is known of weights in several files.
 Json weights_json(const WeightsFile& weights) {
   return {{"path", weights.path},
           {"bytes", weights.bytes},
@@ -146,6 +152,8 @@ Json weights_json(const WeightsFile& weights) {
 Json inputs_json(const RunReport& report) {
   Json inputs = {{"model", file_json(report.inputs.model, "sha256")}};
   if (!report.inputs.model_source.empty()) {
+    // The source comes from the model card. A text that is no JSON stays a text, for it must not
+    // stop the report.
     Json source = Json::parse(report.inputs.model_source, nullptr, false);
     inputs["model"]["source"] = source.is_discarded() ? Json(report.inputs.model_source) : source;
   }
@@ -170,7 +178,7 @@ Json numbers_json(const std::optional<ImageNumbers>& numbers) {
           {"std", numbers->std}};
 }
 
-// Null: not said.
+// A null stands for what the card or the data set does not say.
 Json recipe_json(const ImageRecipe& recipe) {
   const auto& geometry = recipe.geometry;
   return {{"source", word_json(recipe.source)},
@@ -199,9 +207,11 @@ std::string to_json(const RunReport& report) {
   Json json;
   json["tally"] = {
       {"version", build.version}, {"revision", build.revision}, {"report_schema", kReportSchema}};
+  // No other status is ever written: the file gets its name when the whole result is there.
   json["status"] = "complete";
   json["task"] = report.metrics.task;
   json["samples"] = samples_json(report);
+  // Only `tally score` matches the ids of what was saved with those of the data set.
   if (report.coverage.ids) json["ids"] = ids_json(*report.coverage.ids);
   json["units"] = {{"total", report.coverage.total_units},
                    {"scored", report.metrics.results.counts.scored}};

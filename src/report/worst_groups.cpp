@@ -12,6 +12,7 @@ std::vector<WorstGroup> worst_groups(std::string_view task, const GroupMetrics& 
   for (const auto& [group, results] : values.values) {
     for (const auto& metric : results.metrics) {
       if (!metric.value) continue;
+      // A group has to be worse, not equal, so that the first of equal groups stays.
       const auto so_far = std::ranges::find(worst, metric.name, &WorstGroup::metric);
       if (so_far == worst.end()) {
         const auto known = metrics::description_of(task, metric.name);

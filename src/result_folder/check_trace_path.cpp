@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
   throw Error(ErrorKind::output, format("trace '{}' {}", trace.string(), why), next_step);
 }
 
-// Nothing, or a regular file: opening a pipe would wait, and a link would be replaced, not
+// Accepts nothing, or a regular file: opening a pipe would wait, and a link would be replaced, not
 // followed.
 void check_type(const fs::path& trace) {
   std::error_code ignored;
@@ -39,7 +39,7 @@ void check_type(const fs::path& trace) {
     throw_trace_error(trace, "is no regular file", "Name another file.");
 }
 
-// "out", "./out" and "out/" are one.
+// Gives "out", "./out" and "out/" one form.
 fs::path plain(const fs::path& path) {
   std::error_code ignored;
   const fs::path whole = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
@@ -47,6 +47,7 @@ fs::path plain(const fs::path& path) {
 }
 
 bool is_or_holds(const fs::path& folder, const fs::path& path) {
+  // The elements of paths are compared, so that "out" does not hold "output".
   return std::ranges::mismatch(folder, path).in1 == folder.end();
 }
 
@@ -83,6 +84,7 @@ void check_trace_path(const fs::path& trace, const fs::path& output, bool overwr
   }
   const fs::path folder = plain(trace).parent_path();
   if (lies_in(trace, output)) {
+    // The run creates its output folder, so that nothing is asked of it here.
     const std::string name = trace.filename();
     if (name == kEventsFile || std::ranges::find(kResultFiles, name) != kResultFiles.end()) {
       throw_trace_error(trace, "is another file of the result", "Name another file.");

@@ -50,6 +50,7 @@ std::optional<FolderLock> FolderLock::take(const fs::path& folder) {
   for (int tries = 0; tries < kMostTries; ++tries) {
     file = open_file(path);
     holds = ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    // Any other failure is taken for a file system without locks: the run goes on without one.
     if (!holds && errno == EWOULDBLOCK) return std::nullopt;
     if (has_its_name(file, path)) break;
   }
@@ -66,7 +67,8 @@ FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
   return *this;
 }
 
-// In this order: once the lock is free, a file of this name is another process' lock.
+// The file goes before the lock: once the lock is free, a file of this name is another process'
+// lock.
 FolderLock::~FolderLock() {
   if (file_) ::unlink(path_.c_str());
 }

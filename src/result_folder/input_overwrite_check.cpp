@@ -51,6 +51,8 @@ std::vector<Input> inputs_of(const config::RunConfig& config) {
 }
 
 void require_no_input(const fs::path& file, const std::vector<Input>& inputs) {
+  // Files are compared by device and inode, which sees through links; missing ones are equal to
+  // none.
   std::error_code ignored;
   const auto found = std::ranges::find_if(
       inputs, [&](const Input& input) { return fs::equivalent(file, input.file, ignored); });

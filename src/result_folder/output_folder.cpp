@@ -69,6 +69,7 @@ void mend_interrupted(const fs::path& result) {
     const HeldInterrupts held;
     // Without locks nothing says whether the run that replaces it is still at work.
     const auto lock = FolderLock::take(folder);
+    // The folder is examined again under the lock, for the other run may have ended meanwhile.
     if (lock && lock->holds() && lacks_its_report(folder)) settle(folder);
   } catch (const std::exception&) {  // a folder that others own; its files are kept
   }
@@ -93,7 +94,8 @@ OutputFolder::~OutputFolder() {
 void OutputFolder::check_what_is_there() const {
   if (!trace_.empty()) check_trace();
   if (!overwrite_) return refuse_earlier();
-  // Files are where they can be judged when create() has settled what a killed run left.
+  // A folder in which a run was killed is examined when create() has settled it and files are back
+  // in their places.
   if (is_being_replaced(path_)) return;
   for (const auto& name : earlier_result(path_, trace_)) require_no_input(path_ / name, inputs_);
   require_no_input(events(), inputs_);
@@ -124,6 +126,8 @@ std::vector<fs::path> OutputFolder::unfinished_files() const {
 void OutputFolder::create() {
   const HeldInterrupts held;
   unfinished_ = true;
+  // The lock comes before anything is examined or moved: the order of these steps is that of
+  // docs/decisions/031.
   create_folders();
   lock_ = FolderLock::take(path_);
   if (!lock_) give_way(path_);
@@ -134,11 +138,14 @@ void OutputFolder::create() {
   }
   check_what_is_there();  // another run may have ended meanwhile
   if (lock_->holds()) {
+    // Without a lock such files may be those of a run that is at work.
     for (const auto& file : leftovers()) ::unlink(file.c_str());
   }
   begin_replacing(path_);
   has_begun_ = true;
   claim_events();
+  // A signal handler can only unlink, rename and remove folders: it gets the names of all that is
+  // to go, and brings the earlier events back.
   std::vector<fs::path> last{set_aside(path_), lock_->path()};
   last.insert(last.end(), created_folders_.begin(), created_folders_.end());
   remove_on_interrupt(unfinished_files(), last, {{set_aside(path_) / kEventsFile, events()}});
@@ -151,6 +158,7 @@ void OutputFolder::create_folders() {
     missing.push_back(at);
   }
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
+    // A folder that another process makes at the same time is not ours to remove.
     const bool made_here = ::mkdir(folder->c_str(), 0777) == 0;
     if (!made_here && errno != EEXIST) {
       throw_output_error(path_, format("cannot be created ({})", errno_text(errno)),
@@ -165,7 +173,7 @@ void OutputFolder::remove_created_folders() {
   created_folders_.clear();
 }
 
-// Of runs that were killed, half-written, where no other run writes here.
+// Returns the half-written files of runs that were killed, provided that no other run writes here.
 std::vector<fs::path> OutputFolder::leftovers() const {
   std::vector<fs::path> names(kResultFiles.begin(), kResultFiles.end());
   if (!trace_.empty() && lies_in(trace_, path_)) names.push_back(trace_);
@@ -188,7 +196,7 @@ void OutputFolder::claim_events() {
                      "Name another one with --output.");
 }
 
-// So that a folder is there, whatever happens, once its result is.
+// Syncs the names of new folders, so that a folder is there, whatever happens, once its result is.
 void OutputFolder::sync_created_folders() const {
   for (const auto& folder : created_folders_) {
     sync_folder(folder.has_parent_path() ? folder.parent_path() : fs::path("."));
@@ -207,6 +215,7 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
     }
   }
   const auto earlier = overwrite_ ? earlier_result(path_, trace_) : std::vector<std::string>();
+  // From here on only names move: all files are complete and on the disk.
   sync_created_folders();
   try {
     replace_result(path_, earlier, names, complete);
@@ -214,10 +223,12 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
     undo();
     throw;
   }
+  // The new result is complete. What fails from here on does not take it back.
   unfinished_ = false;
   discard_replaced(path_);
   created_folders_.clear();
   lock_.reset();
+  // Only the trace has no name yet: a signal removes nothing else.
   remove_on_interrupt(trace_.empty() ? std::vector<fs::path>() : std::vector{partial_path(trace_)},
                       {});
 }

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kReport = kResultFiles.front();
-// Where the earlier result lies until the new one is complete. By its first name, whatever else is
+// The earlier result lies here until the new one is complete. By its first name, whatever else is
 // in the folder is not of the new result; by its second, none of it is of the earlier one. One
 // rename changes the name.
 constexpr std::string_view kReplacing = ".tally-replacing";
@@ -46,6 +46,8 @@ void rename_to(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail(to, "rename", errno);
 }
 
+// A missing file is no failure: a result need not have all files, and an earlier attempt that was
+// killed may have moved some.
 void move_if_there(std::string_view name, const fs::path& from, const fs::path& to) {
   const fs::path there = to / name;
   if (::rename((from / name).c_str(), there.c_str()) != 0 && errno != ENOENT) {
@@ -75,6 +77,7 @@ void discard(const fs::path& aside) {
 void remove_new(const fs::path& folder) {
   for (const auto name : kResultFiles) unlink_if_there(folder / name);
   unlink_if_there(folder / kEventsFile);
+  // The rename of the folder must not reach the disk before these removals.
   sync_folder(folder);
 }
 
@@ -125,8 +128,11 @@ void begin_replacing(const fs::path& folder) {
 void replace_result(const fs::path& folder, const std::vector<std::string>& earlier,
                     const std::vector<std::string>& names, const std::function<void()>& complete) {
   const fs::path aside = set_aside(folder);
+  // The report goes first, so that no reader takes what is left for a whole result.
   move_if_there(kReport, folder, aside);
   move_all(earlier, folder, aside);
+  // Both folders are on the disk before the next rename says that nothing of the earlier result is
+  // left under its names.
   sync_folder(aside);
   sync_folder(folder);
   rename_to(aside, folder / kReplaced);
@@ -172,6 +178,8 @@ bool has_mark(const fs::path& file, std::string_view mark) {
   }
 }
 
+// HDF5 files have a mark of their own. JSON files have none: they are ours if the report lists
+// them.
 bool is_of_tally(const fs::path& file, const Reported& report) {
   const std::string name = file.filename();
   if (name == "report.json") return report.has_value();
@@ -191,7 +199,8 @@ bool holds_events(const fs::path& file) {
   return !std::getline(stream, line) || report::are_events(line);
 }
 
-// One elsewhere is the user's. Empty if there is none.
+// Returns the name of the result's trace in its folder, empty if there is none: a trace elsewhere
+// is the user's.
 fs::path trace_of(const Reported& report, const fs::path& folder, const fs::path& new_trace) {
   if (!report || report->trace.empty()) return {};
   const fs::path trace = report->trace;

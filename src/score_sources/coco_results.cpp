@@ -18,7 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-// What nlohmann's reader calls.
+// Receives the events of nlohmann's reader, so that only one entry of the file is in memory.
+// Handlers return true to go on; what is wrong with the file is thrown.
 class ResultReader : public nlohmann::json_sax<json> {
  public:
   ResultReader(std::string path, const std::function<void(const CocoResult&)>& take)
@@ -40,6 +41,7 @@ class ResultReader : public nlohmann::json_sax<json> {
   bool start_object(std::size_t /*size*/) override {
     if (depth_ == 0) refuse_form();
     if (depth_ == kInList) begin_entry();
+    // An object in the place of the box is refused; other objects in an entry are passed over.
     if (depth_ >= kInEntry && key_ == kBox) refuse_box();
     ++depth_;
     return true;
@@ -49,6 +51,7 @@ class ResultReader : public nlohmann::json_sax<json> {
     return true;
   }
   bool key(string_t& name) override {
+    // Names in nested objects are passed over: key_ stays the field of the entry that holds them.
     if (depth_ == kInEntry) key_ = name;
     return true;
   }
@@ -71,7 +74,8 @@ class ResultReader : public nlohmann::json_sax<json> {
   }
 
  private:
-  // Of the list, of an entry of it, of a list in an entry.
+  // depth_ counts the brackets that are open: those of the list of results, of an entry in it, of a
+  // list or an object in an entry.
   static constexpr int kInList = 1, kInEntry = 2, kInBox = 3;
   static constexpr std::string_view kBox = "bbox";
   static constexpr int kNumberTooLarge = 406;  // nlohmann's out_of_range
@@ -96,6 +100,7 @@ class ResultReader : public nlohmann::json_sax<json> {
   }
 
   void end_entry() {
+    // Fields come in any order, so that an entry is checked at its end.
     if (!image_id_) refuse_entry("no image_id");
     if (!category_id_) refuse_entry("no category_id");
     if (numbers_in_box_ != box_.size()) refuse_box();
@@ -110,7 +115,7 @@ class ResultReader : public nlohmann::json_sax<json> {
     return value(static_cast<double>(number));
   }
 
-  // None: no number.
+  // Takes every value that is no list and no object; `number` is empty for what is no number.
   bool value(std::optional<double> number) {
     if (depth_ < kInEntry) refuse_form();
     const bool is_finite = number && std::isfinite(*number);
@@ -128,7 +133,7 @@ class ResultReader : public nlohmann::json_sax<json> {
   const std::function<void(const CocoResult&)>& take_;
   int depth_ = 0;
   std::int64_t num_entries_ = 0;
-  // Of the entry in hand:
+  // These belong to the entry that is read.
   std::string key_;
   std::optional<std::int64_t> image_id_, category_id_;
   std::optional<double> score_;

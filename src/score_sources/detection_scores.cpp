@@ -13,12 +13,15 @@
 namespace tally::app {
 namespace {
 
-// Collective. Those of this rank's images. `held`: those of all images, on rank 0.
+// Collective. Returns the detections of this rank's images. `held` has those of all images on rank
+// 0, by image, and is empty on other ranks.
 std::vector<SavedDetection> share_detections(const comm::Communicator& comm,
                                              const plan::BatchGrid& grid,
                                              const std::vector<SavedDetection>& held) {
   const std::span<const SavedDetection> all(held);
   std::vector<std::int64_t> counts;
+  // Slices follow one another in rank order, as detections do, so that each rank gets one run of
+  // them. Those of images behind the last one that is evaluated (--limit) go to no rank.
   std::size_t num_sent = 0;
   for (int rank = 0; rank < comm.world_size(); ++rank) {
     const auto samples = grid.samples_of(grid.slice_of(rank, comm.world_size()));
@@ -43,7 +46,8 @@ class DetectionScores final : public ScoreSource {
 
   bool runs_predictor() const override { return false; }
 
-  // Nothing is computed, images are counted.
+  // Nothing is computed here: images are counted as evidence, and complete() matches their
+  // detections.
   LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
     LocalSamples result = empty_samples(session, {}, {});
     const auto& grid = *session.plan.grid;
@@ -62,6 +66,7 @@ class DetectionScores final : public ScoreSource {
 
   LocalUnits complete(const comm::Communicator& comm, const EvaluationSession& session,
                       LocalSamples samples) override {
+    // The temporary frees the detections of all images before matching takes memory of its own.
     const auto local = share_detections(comm, *session.plan.grid, std::exchange(saved_.all, {}));
     return match_detections(comm, session, std::move(samples), &local);
   }

@@ -23,7 +23,7 @@
 namespace tally::app {
 namespace {
 
-// What is asked for and of which data set, and where its predictions are.
+// Says what is asked for, of which data set, and where its predictions are.
 struct Request {
   const config::RunConfig& config;
   const std::string& task;
@@ -31,14 +31,14 @@ struct Request {
   std::string path;
 };
 
-// The predictions in the folder of a result; else what was given.
+// Returns predictions.h5 where `given` is the folder of a result that has one, else `given` itself.
 std::string in_result(const std::string& given) {
   std::error_code ignored;
   const auto file = std::filesystem::path(given) / "predictions.h5";
   return std::filesystem::exists(file, ignored) ? file.string() : given;
 }
 
-// Detections and their notes stay on rank 0.
+// Collective. Only rank 0 reads: detections and their notes stay there until they are scored.
 std::unique_ptr<ScoreSource> open_detections(const comm::Communicator& comm, const Request& request,
                                              Notes& notes) {
   SavedDetections saved;
@@ -53,6 +53,8 @@ std::unique_ptr<ScoreSource> open_detections(const comm::Communicator& comm, con
   return detection_scores(std::move(saved));
 }
 
+// Only answers and detections may come as JSON, too. A JSON file for another task most likely
+// belongs to another data set.
 void require_hdf5(const Request& request) {
   if (hdf5::is_hdf5_file(request.path)) return;
   throw Error(ErrorKind::dataset,
@@ -61,6 +63,8 @@ void require_hdf5(const Request& request) {
               "Name the predictions.h5 of a result, or the data set that these are of.");
 }
 
+// Scores take the place of the data set's inputs, so that reader, loop and scorers run as for a
+// model, whose predictor passes them on.
 void open_scores(const Request& request, SavedPredictionsInput& input, Notes& notes) {
   require_hdf5(request);
   auto scores = find_scores(request.path, request.task, request.config.scoring.outputs,
@@ -81,7 +85,7 @@ std::unique_ptr<ScoreSource> open_unit_scores(const Request& request, Notes& not
   return unit_scores(std::move(units));
 }
 
-// What each rank opens for itself.
+// Opens what each rank opens for itself. It runs inside agree_on() and does not communicate.
 void open_on_each(SavedForm form, const Request& request, SavedPredictionsInput& input,
                   Notes& notes) {
   if (form == SavedForm::none) {
@@ -99,9 +103,12 @@ SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
                                              const std::string& task, const OpenedData& data,
                                              Notes& notes) {
   SavedPredictionsInput input;
+  // A run that was killed while it replaced this result may have moved its files aside. They are
+  // brought back before rank 0 decides which path all ranks use.
   if (comm.is_root()) mend_interrupted(config.files.predictions);
   const Request request{config, task, data, comm.broadcast(in_result(config.files.predictions))};
   comm::agree_on(comm, [&] {
+    // Only rank 0 hashes the file, which may be large; the other ranks get the digest.
     if (comm.is_root()) input.model.model = describe_input(request.path);
   });
   input.model.model.path = request.path;

@@ -13,10 +13,11 @@
 namespace tally::app {
 namespace {
 
-// More samples without a finite output are no accident of a few.
+// More samples without a finite output than these are systematic: the loop stops.
 constexpr std::int64_t kMostNotFinite = 1000;
 
-// A BatchReader or LengthBuckets.
+// Makes the loop's source of a BatchReader or of LengthBuckets: the data room does not know the
+// loop.
 template <class Reader>
 class ReaderSource : public evaluate::BatchSource {
  public:
@@ -27,7 +28,7 @@ class ReaderSource : public evaluate::BatchSource {
   Reader& reader_;
 };
 
-// Memory for some batches.
+// Holds memory for some batches, page-locked where they are copied to a GPU.
 class Slots {
  public:
   Slots(int count, std::int64_t bytes, const device::Device& device) {
@@ -59,6 +60,7 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                              result.retained,
                              observer};
   parts.info = &session.data.set->info();
+  // With --on-nan wrong such samples count as wrong, however many they are.
   if (session.config.scoring.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
   result.loop.stats = evaluate::run(parts, result.state);
 }
@@ -70,9 +72,11 @@ void run_sorted(const EvaluationSession& session, int held, evaluate::Observer& 
   const std::int64_t per_block = session.plan.grid->batches_per_block();
   const plan::BatchGrid blocks(session.plan.grid->num_samples(),
                                session.plan.grid->batch_size() * per_block);
+  // Ranks take whole blocks, so that the slice begins at one; only its last block may be short.
   const plan::BatchRange slice{session.plan.slice.first / per_block,
                                (session.plan.slice.count + per_block - 1) / per_block};
-  // On the host: blocks are no batches of the device.
+  // Blocks stay in ordinary memory: only the batches that are made of them go to a device. One
+  // block is in hand, one is ready, and each thread reads one.
   const Slots of_blocks(2 + session.plan.read_threads, data::slot_bytes(info, blocks.batch_size()),
                         {});
   const Slots of_batches(held, data::slot_bytes(info, session.plan.grid->batch_size()),
@@ -89,7 +93,7 @@ void run_sorted(const EvaluationSession& session, int held, evaluate::Observer& 
 void run_in_order(const EvaluationSession& session, int held, evaluate::Observer& observer,
                   LocalSamples& result) {
   const auto& info = session.data.set->info();
-  // Besides those in use: one batch ready, one being read by each thread.
+  // Besides those in use one batch is ready, and each thread reads one.
   const Slots slots(held + 1 + session.plan.read_threads,
                     data::slot_bytes(info, session.plan.grid->batch_size()),
                     session.hardware.device);
@@ -102,12 +106,14 @@ void run_in_order(const EvaluationSession& session, int held, evaluate::Observer
 
 // Evaluates this rank's slice.
 LocalSamples run_loop(const EvaluationSession& session, evaluate::Observer& observer) {
-  // No log is written where records are made of what is kept only later.
+  // Where units or matched detections are scored, records are made after the loop, and the loop
+  // itself writes none.
   const bool has_units = session.scoring.capabilities().has_units() ||
                          session.scoring.capabilities().detections != nullptr;
   LocalSamples result = empty_samples(
       session, has_units ? std::vector<predictions::ColumnSpec>() : session.scoring.task->columns(),
       session.scoring.task->sample_columns());
+  // A watch evaluates one data set many times, and its counter goes on.
   const std::int64_t bytes_before = session.data.set->bytes_read();
   const int held = evaluate::batches_in_flight(session.hardware.device);
   if (session.plan.grid->batches_per_block() > 1) {

@@ -22,13 +22,14 @@
 namespace tally::app {
 namespace {
 
-// Places of numbers that are all different.
+// Maps each number to its place; the numbers are all different.
 std::unordered_map<std::int64_t, std::int64_t> places_of(const std::vector<std::int64_t>& ids) {
   std::unordered_map<std::int64_t, std::int64_t> places;
   for (const std::int64_t id : ids) places.emplace(id, std::ssize(places));
   return places;
 }
 
+// Counts each detection, and lists each image or category once.
 void add_foreign(std::string what, SavedDetections& saved) {
   auto& ids = saved.ids;
   ++ids.num_foreign;
@@ -37,6 +38,7 @@ void add_foreign(std::string what, SavedDetections& saved) {
   if (saved.lists_all_foreign) ids.first_foreign.push_back(std::move(what));
 }
 
+// Reads COCO's results. Images behind --limit are not foreign: their detections are left out later.
 SavedDetections of_json(const std::string& path, data::DataSet& data_set) {
   const auto images = places_of(data::read_images(data_set, 0, data_set.info().num_samples).id);
   const auto classes = places_of(data::read_class_ids(data_set));
@@ -56,7 +58,7 @@ SavedDetections of_json(const std::string& path, data::DataSet& data_set) {
   return saved;
 }
 
-// predictions.h5 of the task.
+// Reads a predictions.h5 of the task detection.
 class DetectionFile {
  public:
   DetectionFile(const std::string& path, const data::DataSetInfo& info)
@@ -77,6 +79,8 @@ class DetectionFile {
     labels_ = file_.dataset("/label/values").read_all<std::int32_t>();
     scores_ = file_.dataset("/score/values").read_all<double>();
     indices_ = file_.dataset("/index").read_all<std::int64_t>();
+    // A box is four numbers, and the three ragged columns have the same rows. Everything is
+    // checked, since a damaged file must not lead outside of what was read.
     const bool fit = offsets.size() == indices_.size() + 1 && labels_.size() == scores_.size() &&
                      boxes_.size() == 4 * scores_.size();
     if (!fit) throw_dataset_error("has columns that do not fit each other");
@@ -88,6 +92,7 @@ class DetectionFile {
     std::int64_t before = -1;
     for (std::size_t row = 0; row < indices_.size(); ++row) {
       const std::int64_t index = indices_[row];
+      // Ascending indices are there once each, which add_missing() relies on.
       check(index > before && index < info_.num_samples, "/index", row, index, index_expected_);
       before = index;
       check(offsets[row] >= 0 && offsets[row] <= offsets[row + 1] &&
@@ -100,7 +105,7 @@ class DetectionFile {
     return saved;
   }
 
-  // Of each row, after read().
+  // Returns the index of each row's image; read() fills them.
   const std::vector<std::int64_t>& indices() const { return indices_; }
 
   // Rows go by the place of their image: it must be the same one. Files of earlier versions do not
@@ -153,7 +158,7 @@ class DetectionFile {
   std::vector<std::int32_t> labels_;
 };
 
-// indices: ascending, each once.
+// Notes the images that have no row. `indices` are ascending, each once.
 void add_missing(std::span<const std::int64_t> indices, std::int64_t num_scored,
                  data::DataSet& data_set, report::IdMatch& ids) {
   auto next = indices.begin();
@@ -163,6 +168,7 @@ void add_missing(std::span<const std::int64_t> indices, std::int64_t num_scored,
       continue;
     }
     ++ids.num_missing;
+    // Ids are read one by one, because only the first ones are needed.
     if (ids.first_missing.size() >= kIdsListed) continue;
     ids.first_missing.push_back(format("image {}", data::read_images(data_set, image, 1).id[0]));
   }
@@ -173,6 +179,7 @@ SavedDetections of_hdf5(const std::string& path, data::DataSet& data_set, std::i
   DetectionFile file(path, data_set.info());
   SavedDetections saved = file.read();
   file.check_images(data_set);
+  // Columns that were read one after the other must be of one version of the file.
   file.require_unchanged();
   add_missing(file.indices(), num_scored, data_set, saved.ids);
   const std::string predicted = file.text("data_identity");
@@ -189,6 +196,7 @@ SavedDetections read_detections(const std::string& path, data::DataSet& data_set
   SavedDetections saved = hdf5::is_hdf5_file(path)
                               ? of_hdf5(path, data_set, num_scored, data_identity)
                               : of_json(path, data_set);
+  // Detections of one image keep the order of the file: of equal scores the first one counts.
   std::ranges::stable_sort(saved.all, {}, &SavedDetection::image);
   const auto& ids = saved.ids;
   if (ids.num_foreign > 0) {

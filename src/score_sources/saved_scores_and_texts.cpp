@@ -39,7 +39,7 @@ std::vector<std::string> columns_for(std::string_view task, const std::string& o
   return {"logits", "probabilities"};
 }
 
-// The --save value, or what else would give the column.
+// Names the --save value, or what else would give the column.
 std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::string_view task) {
   if (is_task(root_text(file, "task"), TaskKind::predict))
     return "It is of --task predict: evaluate without that.";
@@ -58,7 +58,7 @@ std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::
               next_step(file, wanted.front(), task));
 }
 
-// Integers and floating-point numbers that a model returns, too.
+// Accepts the types that a model may return, too. Throws Error(dataset) for others.
 void require_type(const hdf5::Reader& file, const std::string& column) {
   using hdf5::Element;
   const Element element = file.dataset("/" + column).info().element;
@@ -77,6 +77,8 @@ metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
   try {
     return metrics::output_kind_from_name(word);
   } catch (const Error& error) {
+    // A wrong word in --outputs is an error of usage and passes; one in the file means a damaged
+    // file.
     if (!asked.empty()) throw;
     throw Error(ErrorKind::dataset,
                 format("{} '{}', attribute outputs: {}", kWhat, path, printable(error.what())));
@@ -90,6 +92,7 @@ TextsById texts_of_json(const std::string& path, const std::vector<std::byte>& b
                 "predictions.h5.");
   };
   const auto* text = reinterpret_cast<const char*>(bytes.data());
+  // What cannot be parsed becomes a value that is no object, so that one message covers both.
   const json root = json::parse(text, text + bytes.size(), nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) throw_dataset_error("is no JSON object");
   TextsById texts;
@@ -100,7 +103,7 @@ TextsById texts_of_json(const std::string& path, const std::vector<std::byte>& b
   return texts;
 }
 
-// Rows of a ragged column of bytes.
+// Returns the rows of a ragged column of bytes. Throws Error(dataset) where offsets lead outside.
 std::vector<std::string> texts_in(const hdf5::Reader& file, const std::string& name) {
   const auto offsets = file.dataset(format("/{}/offsets", name)).read_all<std::int64_t>();
   const auto values = file.dataset(format("/{}/values", name)).read_all<std::uint8_t>();
@@ -158,6 +161,7 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
   SavedScores scores{
       {path, "/" + *found}, kind_of(*found, outputs, root_text(file, "outputs"), path), {}};
   const std::string predicted = root_text(file, "data_identity");
+  // Nothing is compared where the file does not name its data set.
   if (!predicted.empty() && predicted != data_identity) {
     scores.notes.push_back(other_data_note(root_text(file, "data")));
   }
@@ -166,6 +170,7 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
 
 SavedTexts read_texts(const std::string& path) {
   const auto bytes = read_file(path, ErrorKind::dataset, kWhat);
+  // The bytes decide which of the two formats it is, not the name.
   const bool is_hdf5 = weights::probe(bytes) == weights::FileKind::hdf5;
   const auto by_id = is_hdf5 ? texts_of_hdf5(path) : texts_of_json(path, bytes);
   return {by_id.begin(), by_id.end()};
@@ -184,6 +189,7 @@ SavedTexts share_texts(const comm::Communicator& comm, const std::string& path) 
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
     texts = read_texts(path);
+    // CBOR takes texts as bytes. As JSON, a text that is no valid UTF-8 would be refused.
     const std::vector<std::uint8_t> packed = json::to_cbor(json(texts));
     const auto view = std::as_bytes(std::span(packed));
     bytes.assign(view.begin(), view.end());
@@ -200,12 +206,14 @@ SavedTexts share_texts(const comm::Communicator& comm, const std::string& path) 
 report::InputFile describe_input(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::error_code ignored;
+  // Opening a folder succeeds; only reading it would fail.
   if (!file || std::filesystem::is_directory(path, ignored)) {
     throw Error(ErrorKind::dataset, format("{} '{}' cannot be read", kWhat, path),
                 "Check the path and its permissions.");
   }
   digest::Sha256 hash;
   std::int64_t size = 0;
+  // The file may be larger than memory.
   std::vector<char> piece(1 << 20);
   while (file.read(piece.data(), std::ssize(piece)) || file.gcount() > 0) {
     hash.update(std::as_bytes(std::span(piece).first(to_size(file.gcount()))));

@@ -23,19 +23,20 @@ std::string listed_of(const std::vector<std::string>& ids, std::int64_t count) {
   return listed(ids, std::ssize(ids) == count);
 }
 
+// The report lists the note at the end; the terminal shows it now.
 void add_note(Notes& notes, std::string note) {
   log::note(note);
   notes.add(std::move(note));
 }
 
-// What the questions of a rank and the saved texts have in common.
+// Says what the questions of a rank and the saved texts have in common.
 struct IdsFound {
   std::vector<std::int64_t> is_asked;  // [texts], 1 where a question of this rank has the id
   std::int64_t num_missing = 0;        // questions without a text
   std::vector<std::string> first_missing;
 };
 
-// One rank's questions.
+// Scores one rank's questions.
 class TextScorer {
  public:
   TextScorer(const EvaluationSession& session, const SavedTexts& texts, LocalSamples& result,
@@ -50,6 +51,7 @@ class TextScorer {
     for (std::int64_t unit = units.first; unit < units.end(); ++unit) {
       const tasks::Question question = texts.question(unit);
       const tasks::Answer answer = answer_to(question);
+      // A question is a sample of this run and a unit, and leaves evidence of both.
       const metrics::SampleRecord sample{answer.row.index};
       task_.count({&sample, 1}, result_.state);
       task_.count({&answer.row, 1}, result_.state);
@@ -63,7 +65,8 @@ class TextScorer {
   }
 
  private:
-  // A question without a text counts as wrong, also one that has no answer: nobody said so.
+  // A question without a text counts as wrong, also one that has no answer: the file does not say
+  // that it has none.
   tasks::Answer answer_to(const tasks::Question& question) {
     if (const auto place = place_of(saved_, question.id)) {
       ids_.is_asked[*place] = 1;
@@ -93,7 +96,8 @@ void mark_asked(data::DataSet& set, plan::SampleRange units, const SavedTexts& t
   }
 }
 
-// Behind --limit: they are not scored, but no foreign ones. Each rank looks at some.
+// Marks texts for questions behind --limit, which are not scored, but are not foreign either. The
+// ranks share these questions in pieces.
 void mark_unscored(const comm::Communicator& comm, const EvaluationSession& session,
                    const SavedTexts& texts, IdsFound& ids) {
   constexpr std::int64_t kPiece = 256;
@@ -104,8 +108,9 @@ void mark_unscored(const comm::Communicator& comm, const EvaluationSession& sess
   }
 }
 
-// Collective. Questions without a text, on rank 0.
+// Collective. Adds up the questions without a text on rank 0.
 void gather_missing(const comm::Communicator& comm, const IdsFound& local, report::IdMatch& match) {
+  // Ids of the data set may be no valid UTF-8, at which dump() would throw without `replace`.
   const nlohmann::json missing{{"count", local.num_missing}, {"first", local.first_missing}};
   for (const std::string& of_rank :
        comm.gather(missing.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
@@ -155,6 +160,8 @@ class TextScores final : public ScoreSource {
                                            Notes& notes) override {
     report::IdMatch match;
     comm::agree_on(comm, [&] { mark_unscored(comm, session, texts_, ids_); });
+    // All ranks have the same texts in the same order. A text is foreign if no rank has its
+    // question.
     comm.sum_in_place(ids_.is_asked);
     gather_missing(comm, ids_, match);
     auto asked = ids_.is_asked.begin();

@@ -21,14 +21,14 @@ namespace {
 using predictions::SavedRows;
 using tasks::SequenceRecord;
 
-// Some units, as UnitAggregator would have put them together.
+// Holds some units, as UnitAggregator would have put them together.
 template <class Found>
 struct SavedParts {
   std::vector<UnitPart<Found>> parts;
   std::int64_t cut = -1;  // of which --limit left some samples out; -1: none
 };
 
-// No document has more tokens.
+// No document has more tokens: a larger number is damage, and could make sums overflow.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 32;
 constexpr std::size_t kShownOfId = 64;
 constexpr std::string_view kOtherData = "Name the data set that was predicted.";
@@ -40,7 +40,7 @@ constexpr std::string_view kOtherData = "Name the data set that was predicted.";
               next_step);
 }
 
-// Only of the last unit that was evaluated samples can be missing.
+// Samples can be missing only from the last unit that was evaluated, because --limit cuts there.
 void cut_at(const SavedRows& saved, std::int64_t unit, std::int64_t& cut) {
   if (unit != saved.num_rows() - 1) {
     throw_dataset_error(saved, format("row {} is of a part, and not the last one", unit));
@@ -48,11 +48,13 @@ void cut_at(const SavedRows& saved, std::int64_t unit, std::int64_t& cut) {
   cut = unit;
 }
 
-// By what has the units' metrics; explicit for each maker of units.
+// Makes of saved rows what UnitAggregator would have made of the samples; specialised for each
+// maker of units. Throws Error(dataset) for rows that do not fit the data set.
 template <class Maker>
 SavedParts<typename Maker::Partial> parts_of(const SavedRows& saved, data::DataSet& set,
                                              plan::SampleRange units);
 
+// The counts contain one another. A document without a scored token has no loss.
 void check_document(const SavedRows& saved, const SequenceRecord& sums) {
   const bool fit = 0 <= sums.right && sums.right <= sums.in_top5 && sums.in_top5 <= sums.tokens &&
                    sums.tokens <= kMostTokens && (sums.tokens > 0 || sums.loss == 0);
@@ -84,6 +86,7 @@ SavedParts<tasks::DocumentSums> parts_of<Documents>(const SavedRows& saved, data
                               .loss = losses[i],
                               .finite = std::isfinite(losses[i]) ? 1 : 0};
     check_document(saved, sums);
+    // append_document() writes -1 for a document of which --limit left windows out.
     if (bytes[i] < 0) {
       cut_at(saved, unit, found.cut);
     } else if (bytes[i] != known_bytes[i]) {
@@ -99,7 +102,9 @@ SavedParts<tasks::DocumentSums> parts_of<Documents>(const SavedRows& saved, data
 
 using ChoiceRecords = ChoiceQuestions::Partial;
 
-// Of one question: its choices are the samples from `first` on.
+// Makes the records of one question, whose choices are the samples from `first` on. choose()
+// computes the likelihood from the loss by the same subtraction, which keeps the bits of 0 and of
+// NaN.
 ChoiceRecords records_of(std::span<const double> likelihoods, std::int64_t unit,
                          std::int64_t first) {
   ChoiceRecords records;
@@ -124,6 +129,7 @@ SavedParts<ChoiceRecords> parts_of<ChoiceQuestions>(const SavedRows& saved, data
   for (std::size_t i = 0; i < to_size(units.count); ++i) {
     const std::int64_t unit = units.first + static_cast<std::int64_t>(i);
     const std::int64_t num_choices = known.first_choice[i + 1] - known.first_choice[i];
+    // append_choice() writes -1 for a question of which --limit left choices out.
     const bool is_cut = labels[i] < 0;
     if (is_cut) cut_at(saved, unit, found.cut);
     const bool fit = is_cut ? 0 < lengths[i] && lengths[i] < num_choices
@@ -135,6 +141,8 @@ SavedParts<ChoiceRecords> parts_of<ChoiceQuestions>(const SavedRows& saved, data
                lengths[i], labels[i], unit, num_choices, known.gold[i]),
         kOtherData);
   }
+  // Values are read after their numbers were checked: a damaged file must not decide how much
+  // memory is taken.
   const auto values = saved.elements<double>("log_likelihood", units.first, units.count);
   std::span<const double> rest(values);
   for (std::size_t i = 0; i < to_size(units.count); ++i) {
@@ -151,7 +159,7 @@ bool is_finite(const ChoiceRecords& choices) {
   return std::ranges::all_of(choices, [](const auto& choice) { return choice.finite != 0; });
 }
 
-// Rows are of the units of the same number, and call them as the data set does.
+// Throws Error(dataset) unless row i is of unit i and has its id.
 void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange units) {
   const auto indices = saved.read_each<std::int64_t>("index", units.first, units.count);
   const auto lengths = saved.lengths("id", units.first, units.count);
@@ -169,7 +177,7 @@ void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange u
       throw_dataset_error(saved, format("/index[{}] = {}, expected {}", unit, index, unit));
     if (lengths[to_size(i)] != std::ssize(known.row(i))) refuse_id(i);
   }
-  // As long as those of the data set, for each is.
+  // Each id has the length of the data set's, by which the bytes are cut.
   const auto ids = saved.elements<std::uint8_t>("id", units.first, units.count);
   std::span<const std::uint8_t> rest(ids);
   for (std::int64_t i = 0; i < units.count; ++i) {
@@ -190,6 +198,7 @@ LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
     check_units(saved, *session.data.set, units);
     const auto [parts, cut] = parts_of<Maker>(saved, *session.data.set, units);
     for (const auto& [unit, found] : parts) {
+      // A unit is a sample of this run, too, and leaves evidence of both.
       const metrics::SampleRecord sample{checked_cast<std::uint64_t>(unit), is_finite(found)};
       maker.task().count({&sample, 1}, result.state);
       if (!sample.finite) result.loop.stats.not_finite.add(unit);

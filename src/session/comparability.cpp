@@ -12,11 +12,13 @@
 namespace tally::app {
 namespace {
 
+// With --tune cuDNN times its algorithms, and may choose others in another process.
 bool is_tuned(const EvaluationSession& session) {
   return session.config.execution.tune && session.hardware.device.kind == DeviceKind::cuda;
 }
 
-// On a GPU other bits say nothing where no operator draws random numbers.
+// On a GPU two runs may differ although no operator draws random numbers: then other bits are no
+// sign that something is wrong with the model.
 bool may_vary_by_device(const EvaluationSession& session, const model::Determinism& determinism) {
   return session.hardware.device.kind == DeviceKind::cuda && determinism.draws_no_numbers;
 }
@@ -31,6 +33,8 @@ bool has_varying_operators(const EvaluationSession& session,
 bool check_repeats(const comm::Communicator& comm, const EvaluationSession& session) {
   auto& predictor = *session.model.predictor;
   const auto determinism = predictor.determinism();
+  // There is nothing to find out where all operators are known, or where the user allowed the mode.
+  // All ranks have the same model and return here together.
   if (determinism.is_known || determinism.is_in_training_mode) return false;
   const bool is_explained = is_tuned(session) || may_vary_by_device(session, determinism) ||
                             has_varying_operators(session, determinism);
@@ -51,6 +55,7 @@ bool check_repeats(const comm::Communicator& comm, const EvaluationSession& sess
         "Export it in evaluation mode, without random operators; --allow-training-mode "
         "evaluates it as it is.");
   });
+  // A difference on one rank makes the digests of all incomparable.
   return comm.max(std::int64_t{differs}) != 0;
 }
 

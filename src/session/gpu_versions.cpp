@@ -9,6 +9,8 @@
 namespace tally::app {
 namespace {
 
+// CUDA 13.2 is written 13020 and cuDNN 9.19.0 is written 91900: major versions begin at multiples
+// of these.
 constexpr int kCudaMajor = 1000;
 constexpr int kCudnnMajor = 10000;
 
@@ -33,6 +35,7 @@ std::optional<std::string> version_problem(const GpuVersions& versions) {
 
 GpuVersions check_gpu_libraries(const device::Device& device, const device::GpuInventory& gpus) {
   if (device.kind != DeviceKind::cuda) return {};
+  // Two copies of a library in one process have states of their own, and calls may reach either.
   require_single_copies({"libcudart.so", "libcudnn.so", "libnccl.so"}, loaded_libraries());
   const auto torch = model::torch_gpu_versions();
   const GpuVersions versions{device::cuda_header_version(), gpus.runtime_version,

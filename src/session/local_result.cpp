@@ -32,7 +32,7 @@ void check_spill_folder(const config::ResultOptions& options) {
 
 namespace {
 
-// Of each log, before it goes to a file.
+// Each log holds so many bytes in memory before it goes on in a file.
 constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
 
 }  // namespace
@@ -42,6 +42,7 @@ predictions::PredictionLog empty_log(const EvaluationSession& session,
   return {std::move(columns), spill_folder(session.config.results), kLogMemoryBytes};
 }
 
+// Texts, margins and detections stay empty: those who make the units fill them.
 LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
                     predictions::PredictionLog retained) {
   return LocalUnits({.state = std::move(samples.state),

@@ -11,7 +11,7 @@
 namespace tally::app {
 namespace {
 
-// Collective. The same number of values from every rank, rank after rank, on rank 0.
+// Collective. Gathers as many values from every rank, rank after rank, on rank 0.
 std::vector<double> gather_values(const comm::Communicator& comm,
                                   const std::vector<double>& values) {
   const std::vector<std::int64_t> one_row_each(to_size(comm.world_size()), 1);
@@ -35,6 +35,8 @@ void Phases::lap(std::string name) {
 }
 
 void Phases::add(std::string name, double seconds) {
+  // The step ends where the step that is under way begins, so that the two do not overlap in a
+  // trace.
   const std::int64_t took_ns = std::llround(seconds * 1e9);
   steps_.push_back({std::move(name), begin_ns_ - took_ns, begin_ns_});
 }
@@ -45,6 +47,7 @@ double Phases::seconds_of(std::string_view name) const {
 }
 
 void Phases::record(trace::Recorder& recorder) {
+  // Each step is passed on once: a trace asks for steps when it is gathered, and again at its end.
   for (; num_recorded_ < steps_.size(); ++num_recorded_) {
     const Step& step = steps_[num_recorded_];
     recorder.add(trace::make_event(trace::Kind::phase, step.name, step.begin_ns, step.end_ns));
@@ -59,6 +62,7 @@ std::vector<report::PhaseTime> Phases::over_ranks(const comm::Communicator& comm
   std::vector<report::PhaseTime> phases;
   for (std::size_t step = 0; step < steps_.size(); ++step) {
     report::PhaseTime time{steps_[step].name, local[step], 0, local[step]};
+    // `all` is [rank][step], because every rank has the same steps in the same order.
     for (std::size_t at = step; at < all.size(); at += steps_.size()) {
       time.min_s = std::min(time.min_s, all[at]);
       time.max_s = std::max(time.max_s, all[at]);

@@ -12,6 +12,8 @@ bool is_rescoring_units(const EvaluationSession& session) {
   return session.source->is_rescoring_units();
 }
 
+// --limit counts what is scored: where saved units are, no sample is read, and units are the
+// samples of the session.
 std::int64_t num_samples(const EvaluationSession& session) {
   const auto& info = session.data.set->info();
   const auto all = is_rescoring_units(session) ? info.num_units : info.num_samples;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kEventBytes = sizeof(trace::Event);
 
+// Events are plain data of one size, and travel as bytes.
 comm::RowSource rows_of(const std::vector<trace::Event>& events) {
   return {.num_rows = std::ssize(events),
           .row_bytes = {kEventBytes},
@@ -32,7 +33,8 @@ std::vector<trace::Event> events_in(std::span<const std::byte> rows) {
   return events;
 }
 
-// After a failure the other ranks still send what they have.
+// Keeps the first failure instead of throwing it: gathering is collective, and the other ranks
+// still send what they have.
 void add_unless(std::optional<Error>& failure, trace::TraceFile& file,
                 std::span<const std::byte> rows, std::int64_t origin_ns) {
   if (failure) return;
@@ -43,7 +45,8 @@ void add_unless(std::optional<Error>& failure, trace::TraceFile& file,
   }
 }
 
-// Collective. On rank 0's clock, the earliest begin of all ranks.
+// Collective. Returns the earliest begin of all ranks, on rank 0's clock. There is no collective
+// minimum, hence the negated maximum.
 std::int64_t earliest(const comm::Communicator& comm, const std::vector<trace::Event>& events) {
   std::int64_t local = std::numeric_limits<std::int64_t>::max();
   for (const trace::Event& event : events) local = std::min(local, event.begin_ns);
@@ -62,6 +65,8 @@ std::vector<trace::Event> Tracing::take(Phases& phases) {
 
 std::optional<Error> Tracing::gather(const comm::Communicator& comm, Phases& phases,
                                      std::int64_t window_bytes, trace::TraceFile* file) {
+  // Clocks of two nodes drift apart during a run: the comparisons at its begin and at its end give
+  // the offset for every event between them.
   const comm::ClockOffset last_clocks = comm::compare_clocks(comm);
   auto events = take(phases);
   for (trace::Event& event : events) {

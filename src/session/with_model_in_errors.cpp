@@ -11,7 +11,7 @@
 namespace tally::app {
 namespace {
 
-// What prepare_coco.py --no-images writes in the place of images: the number of each sample.
+// prepare_coco.py --no-images writes this input in the place of images: the number of each sample.
 constexpr const char* kNumber = "index";
 
 bool has_numbers_alone(const data::DataSetInfo& info) {
@@ -33,7 +33,9 @@ void with_model_in_errors(const EvaluationSession& session, const std::function<
   try {
     step();
   } catch (const Error& error) {
+    // Errors of other kinds do not come from the model, and pass as they are.
     if (error.kind() != ErrorKind::model) throw;
+    // The predictor only passes saved scores on, so that what does not fit is in their file.
     if (!session.config.files.predictions.empty()) {
       throw Error(ErrorKind::dataset, format("predictions file '{}': {}",
                                              printable(session.model.model.path), error.what()));

@@ -20,15 +20,15 @@ namespace {
 // A share of fewer batches would leave ranks idle while the last ones run.
 constexpr std::int64_t kBatchesPerRank = 4;
 
-// Some batches of these bytes are on their way at a time.
+// Several batches of this size are in memory at a time.
 constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
 
 // Trying the first three sizes takes some twenty batches of the smallest one, and more where larger
 // ones pay.
 constexpr std::int64_t kLeastBatchesToTry = 64;
 
-// Halved from `most` on until memory and every rank's share allow it, but for even shares not so
-// far that threads could not share batches any more.
+// Halves `most` until memory and every rank's share allow it, but for even shares not so far that
+// threads could not share batches any more.
 std::int64_t largest_size(const EvaluationSession& session, std::int64_t most, int world_size) {
   const auto samples = num_samples(session);
   const auto& card = session.model.predictor->card();
@@ -36,6 +36,7 @@ std::int64_t largest_size(const EvaluationSession& session, std::int64_t most, i
     if (card && !card->takes_batches_of(size)) return true;
     if (data::slot_bytes(session.data.set->info(), size) > kMostBatchBytes) return true;
     if (threads_share(session, size) && !threads_share(session, size / 2)) return false;
+    // Below a balance of 0.9 more than a tenth of the ranks' time would be lost.
     const plan::BatchGrid grid(samples, size);
     return grid.num_batches() < world_size * kBatchesPerRank || grid.balance(world_size) < 0.9;
   };
@@ -53,8 +54,8 @@ evaluate::BatchSizes sizes_for(const EvaluationSession& session, int world_size)
   return {std::min(smallest_size(session), largest), largest, on_cpu ? 0.5 : 1.0};
 }
 
-// A size that needs no trying: the only one that the model takes, or the usual one for a set so
-// small that trying would take longer than what it saves.
+// Returns a size that needs no trying: the only one that the model takes, or the usual one for a
+// set so small that trying would take longer than what it saves.
 std::optional<std::int64_t> settled_size(const EvaluationSession& session, int world_size) {
   const auto& card = session.model.predictor->card();
   if (card && card->fixed_batch) return card->fixed_batch;
@@ -67,6 +68,7 @@ double seconds_of_batch(const EvaluationSession& session, std::int64_t size) {
   const auto& info = session.data.set->info();
   auto& predictor = *session.model.predictor;
   try {
+    // The bindings are made for this size alone; the warm-up makes those of the run.
     auto bindings = evaluate::map_inputs(info, predictor, size, session.hardware.device,
                                          session.config.execution.threads)
                         .bindings;
@@ -88,6 +90,7 @@ std::int64_t find_batch_size(const EvaluationSession& session, int world_size) {
 }  // namespace
 
 bool threads_share(const EvaluationSession& session, std::int64_t size) {
+  // On a GPU the threads of a rank do not share the network.
   const int threads =
       session.hardware.device.kind == DeviceKind::cpu ? session.config.execution.threads : 1;
   return threads == 1 || size >= model::kLeastOfPiece * threads;
@@ -106,6 +109,7 @@ std::int64_t settled_batch_size(const comm::Communicator& comm, const Evaluation
       }
     });
   });
+  // The other ranks have 0, so that the largest value is the choice of rank 0.
   chosen = comm.max(chosen);
   notes.add(format("--batch-size auto chose {}{}: with this number the digests come again", chosen,
                    settled ? " without trying others" : ""));
@@ -116,6 +120,8 @@ int read_threads_for(const config::ReadingOptions& options, const device::Device
                      int local_world_size) {
   constexpr std::int64_t kMost = 8;
   if (options.threads != config::kAutoReadThreads) return options.threads;
+  // The cores of a CPU compute; beside a GPU they are free to read, shared by the ranks of the
+  // node.
   if (device.kind == DeviceKind::cpu) return 1;
   return static_cast<int>(
       std::clamp<std::int64_t>(std::ssize(device::usable_cores()) / local_world_size, 1, kMost));
@@ -132,6 +138,7 @@ std::int64_t batches_per_block(const EvaluationSession& session, Notes& notes) {
         "padding is computed: the model has no card that says it takes sequences of any length");
     return 1;
   }
+  // The second dimension of an input of sequences is their length; a negative one means any.
   const bool takes_any_length = std::ranges::all_of(info.columns.inputs, [&](const auto& input) {
     const auto wanted = std::ranges::find(card->inputs, input.name, &model::TensorSpec::name);
     return !input.padding || wanted == card->inputs.end() ||

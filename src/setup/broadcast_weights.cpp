@@ -27,6 +27,8 @@ namespace {
 using weights::Checkpoint;
 using weights::Piece;
 
+// Weights are read and broadcast in pieces of this size. Bytes between them are hashed in smaller
+// steps, because nothing else needs them.
 constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kHashedAtOnce = std::uint64_t{1} << 20;
 constexpr double kSecondsBetweenLines = 10;
@@ -38,6 +40,7 @@ class Files {
 
   std::vector<std::byte> read(std::size_t file, std::uint64_t offset, std::uint64_t num_bytes) {
     const auto& name = checkpoint_.files.at(file).path;
+    // Rank 0 has opened the checkpoint, so that a failure here is most likely one of this node.
     try {
       if (!source_ || file != open_) source_ = std::make_unique<weights::FileSource>(name);
       open_ = file;
@@ -61,13 +64,15 @@ class Files {
   std::size_t open_ = 0;
 };
 
-// SHA-256 of a whole file, of which pieces come by in order: what lies between them it reads.
+// Makes the SHA-256 of a whole file of which pieces come by in order, and reads what lies between
+// them.
 class FileDigest {
  public:
   FileDigest(Files& files, std::uint64_t num_bytes) : files_(files), num_bytes_(num_bytes) {}
 
   void add(const Piece& piece, std::span<const std::byte> bytes) {
     read_until(piece.offset);
+    // Pieces may overlap where tensors share bytes: what is hashed already is left out.
     const auto known = std::min(done_ - piece.offset, piece.num_bytes);
     sha_.update(bytes.subspan(known));
     done_ += piece.num_bytes - known;
@@ -91,7 +96,7 @@ class FileDigest {
   digest::Sha256 sha_;
 };
 
-// A line now and then where loading takes its time.
+// Shows a line every ten seconds where loading takes long.
 class LoadingLines {
  public:
   LoadingLines(const Checkpoint& checkpoint, const std::vector<Piece>& pieces)
@@ -120,8 +125,8 @@ void put(model::LoadedModel& loaded, const Piece& piece, std::span<const std::by
   }
 }
 
-// What rank 0 sees of the bytes that come by: whether they are damaged, and, where they are of one
-// file, its digest.
+// Finds out on rank 0, from the bytes that come by, whether they are damaged, and, where they are
+// of one file, its digest.
 class Inspection {
  public:
   Inspection(Files& files, const Checkpoint& checkpoint, const std::vector<Piece>& pieces)
@@ -136,7 +141,7 @@ class Inspection {
     guarded([&] { check_.add(piece, bytes); });
     if (digest_) digest_->add(piece, bytes);
   }
-  // The digest, or nothing.
+  // Returns the digest, or nothing where there are several files.
   std::string finish() {
     guarded([&] { check_.finish(); });
     return digest_ ? digest_->hex() : std::string();
@@ -160,8 +165,9 @@ class Inspection {
   std::optional<FileDigest> digest_;
 };
 
-// Collective. All pieces, of which each rank reads one, then the next; the file's digest on rank 0
-// where they are of one file.
+// Collective. Gives the bytes of all pieces to every rank. In each round every rank reads one
+// piece, so that all nodes read at the same time; then these are broadcast in order, as the digest
+// and the checksums on rank 0 need them. Returns the file's digest where there is one file.
 std::string share_pieces(const comm::Communicator& comm, const Checkpoint& checkpoint,
                          const std::vector<Piece>& pieces, model::LoadedModel& loaded) {
   Files files(checkpoint);
@@ -173,6 +179,7 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
     std::vector<std::byte> local;
     comm::agree_on(comm, [&] {
       const auto index = first + to_size(comm.rank());
+      // In the last round some ranks have nothing to read, and still take part in what follows.
       if (index >= pieces.size()) return;
       const trace::Span span(trace::Kind::step, "read_weights");
       const auto& piece = pieces[index];
@@ -180,6 +187,7 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
     });
     const auto end = std::min(first + world_size, pieces.size());
     for (auto index = first; index < end; ++index) {
+      // The own piece is moved, not copied: a rank holds two pieces at most.
       auto bytes = index - first == to_size(comm.rank()) ? std::exchange(local, {})
                                                          : std::vector<std::byte>();
       comm.broadcast(bytes, checked_cast<int>(index - first));
@@ -195,10 +203,12 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
     loaded.commit();
     if (inspection) hex = inspection->finish();
   });
+  // Only rank 0 has the digest.
   return comm.broadcast(hex);
 }
 
-// Collective. Each rank hashes some of the tensors.
+// Collective. Each rank hashes some of the tensors. The lines are sorted before they are hashed, so
+// that the digest does not depend on the number of ranks.
 std::string digest_of_tensors(const comm::Communicator& comm, model::LoadedModel& loaded) {
   std::string local;
   comm::agree_on(comm, [&] {
@@ -227,6 +237,7 @@ Checkpoint open_on_all(const comm::Communicator& comm, const std::string& path,
                        const std::string& key) {
   std::vector<std::byte> bytes;
   comm::agree_on(comm, [&] {
+    // One rank reads the directories of the files, not all at once.
     const trace::Span span(trace::Kind::step, "open_checkpoint");
     if (comm.is_root()) bytes = weights::to_bytes(weights::open_checkpoint(path, key));
   });

@@ -27,6 +27,7 @@ Error refused(const std::string& path, const std::string& why) {
 double weight_of(std::string_view word, const std::string& path) {
   const auto weight = parse_number<double>(word);
   if (weight && std::isfinite(*weight) && *weight >= 0) return *weight;
+  // A file that is given by mistake may be one long word: only its beginning is quoted.
   throw refused(path, format("hold '{}'", printable(std::string(word.substr(0, 40)))));
 }
 
@@ -42,6 +43,7 @@ std::vector<double> parse(std::string_view text, const std::string& path,
     throw refused(
         path, format("hold {} numbers, the data set has {} classes", weights.size(), num_classes));
   }
+  // Without a positive weight a weighted mean would be 0/0.
   if (std::ranges::all_of(weights, [](double weight) { return weight == 0; })) {
     throw refused(path, "are all 0");
   }
@@ -67,6 +69,7 @@ std::vector<double> read_class_weights(const comm::Communicator& comm, const std
 
 namespace {
 
+// The states of all subgroups of one column take at most so many bytes on every rank.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
 std::string as_bytes(const std::vector<std::int32_t>& values) {
@@ -84,10 +87,12 @@ void sort_and_unite(std::vector<std::int32_t>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-// Collective. All values of all ranks, on every rank; too many only in part.
+// Collective. Returns the values of all ranks on every rank. A rank that has too many sends one
+// more than is allowed, which is enough for all to see that there are too many.
 std::vector<std::int32_t> unite(const comm::Communicator& comm,
                                 const std::vector<std::int32_t>& of_this_rank) {
   std::vector<std::int32_t> united;
+  // Values that ranks share go after each rank, so that the union stays small for many ranks.
   for (const std::string& bytes : comm.gather(as_bytes(of_this_rank))) {
     append_values(bytes, united);
     sort_and_unite(united);
@@ -101,6 +106,7 @@ bool can_be_kept(const EvaluationSession& session, const std::string& path, std:
                  Notes& notes) {
   const auto bytes =
       static_cast<std::int64_t>(num_values) * session.scoring.task->resample_layout()->num_bytes();
+  // All ranks have the same union, and so leave out the same columns.
   if (num_values <= data::kMaxGroupValues && bytes <= kMostBytes) return true;
   notes.add(num_values > data::kMaxGroupValues
                 ? format("no metrics by {}: it has more than {} different values", path,

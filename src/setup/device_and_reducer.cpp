@@ -20,6 +20,7 @@ comm::ReduceRequest reduce_request(const std::string& word) {
   return word == "nccl" ? comm::ReduceRequest::nccl : comm::ReduceRequest::automatic;
 }
 
+// expected_gpu_note() takes a function that returns const char*, which getenv() does not.
 const char* variable(const char* name) { return std::getenv(name); }
 
 }  // namespace
@@ -29,6 +30,7 @@ Hardware place_ranks(const comm::Communicator& comm, const std::string& asked, N
   Hardware hardware;
   device::DeviceChoice local;
   comm::agree_on(comm, [&] {
+    // Listing GPUs starts their driver, which is no use where only the CPU is asked for.
     if (request != device::DeviceRequest::cpu) hardware.gpus = device::list_gpus();
     local = device::choose(request, comm.local_rank(), hardware.gpus);
   });

@@ -18,6 +18,7 @@
 namespace tally::app {
 namespace {
 
+// Every rank holds the State, and the reducer adds up all of it.
 constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 30;
 
 tasks::SaveColumns save_columns(const std::string& word) {
@@ -27,7 +28,8 @@ tasks::SaveColumns save_columns(const std::string& word) {
   return word == "logits" ? tasks::SaveColumns::logits : tasks::SaveColumns::labels;
 }
 
-// --outputs, else the card's, else logits. What a detector's scores are makes no difference.
+// Takes --outputs, else what the card says, else logits. What a detector's scores are makes no
+// difference.
 metrics::OutputKind output_kind(const config::RunConfig& config, const std::string& task_name,
                                 const std::optional<model::ModelCard>& card) {
   if (!config.scoring.outputs.empty())
@@ -43,6 +45,8 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
                                 const data::DataSetInfo& info,
                                 const std::vector<double>& class_weights,
                                 const std::optional<model::ModelCard>& card) {
+  // Saved predictions have no spans and no logits of answers, so that margins need a model. Rows
+  // are retained only where subgroups or the bootstrap count samples once more.
   tasks::TaskOptions options;
   options.task = scoring.task_name;
   options.outputs = scoring.outputs;
@@ -91,6 +95,7 @@ void check_intervals(const tasks::Task& task, const std::string& intervals) {
               "Leave out --intervals.");
 }
 
+// Only a run that has records may need the spill folder.
 bool keeps_records(const tasks::Task& task) {
   return !task.columns().empty() || !task.sample_columns().empty() ||
          !task.retained_columns().empty();
@@ -99,7 +104,7 @@ bool keeps_records(const tasks::Task& task) {
 }  // namespace
 
 std::string task_in_force(const std::string& asked, const data::DataSetInfo& info) {
-  // One of two classes can be read either way.
+  // A class out of two can be read as a binary label, and the other way round.
   const auto labels_one_of_two = [&](const std::string& task) {
     return is_task(task, TaskKind::binary) ||
            (is_task(task, TaskKind::multiclass) && info.num_classes == 2);
@@ -125,6 +130,7 @@ Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& co
   scoring.task_name = std::move(task_name);
   const auto class_weights =
       read_class_weights(comm, config.scoring.class_weights, info.num_classes);
+  // The numbers are hashed, not the file: how they are written makes no difference.
   if (!class_weights.empty()) {
     scoring.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
   }

@@ -22,13 +22,15 @@ std::string gigabytes(std::int64_t bytes) {
 constexpr std::string_view kOneDevice =
     "A model that is split over several devices is not supported.";
 
-// Of weights that are float32 in the file these precisions take half.
+// These precisions take half the memory of weights that are float32 in the file.
 std::int64_t least_bytes(std::int64_t file_bytes, const std::string& precision) {
   return precision == "bf16" || precision == "fp16" ? file_bytes / 2 : file_bytes;
 }
 
 void check_host(const EvaluationSession& session, std::int64_t file_bytes, int local_ranks) {
   const auto available = available_memory_bytes();
+  // Each rank of the node loads a model of its own. The precision saves nothing here, because the
+  // bytes of the file are in memory while the model is made of them.
   const auto wanted = file_bytes * local_ranks;
   if (!available || wanted <= *available) return;
   const auto of_ranks = local_ranks == 1
@@ -62,6 +64,8 @@ void check_model_fits(const comm::Communicator& comm, const EvaluationSession& s
     const auto found = std::filesystem::file_size(session.config.files.model, failure);
     if (!failure) file_bytes = checked_cast<std::int64_t>(found);
   }
+  // The other ranks have 0, and so has rank 0 where it cannot see the file: then reading it says
+  // why.
   file_bytes = comm.max(file_bytes);
   comm::agree_on(comm, [&] {
     check_host(session, file_bytes, comm.local_world_size());

@@ -44,7 +44,7 @@ SharedFile read_once(const comm::Communicator& comm, const std::string& path,
   return shared;
 }
 
-// Collective. <model>.json, where rank 0 sees one.
+// Collective. Reads <model>.json where rank 0 sees one.
 std::optional<SharedFile> read_card_beside(const comm::Communicator& comm,
                                            const std::string& model) {
   const std::string path = model + ".json";
@@ -54,7 +54,7 @@ std::optional<SharedFile> read_card_beside(const comm::Communicator& comm,
   return read_once(comm, path, "model card");
 }
 
-// option: "model-sha256"; what: "model 'x.pt'"; wanted: empty for any.
+// An example of `option` is "model-sha256", of `what` "model 'x.pt'"; an empty `wanted` takes any.
 void require_digest(std::string_view option, std::string_view what, const std::string& found,
                     const std::string& wanted) {
   if (wanted.empty() || found == wanted) return;
@@ -63,7 +63,8 @@ void require_digest(std::string_view option, std::string_view what, const std::s
               "Give the file that is meant, or its digest.");
 }
 
-// Where the weights have the name of those that the model was exported with, and are others.
+// Returns a note where weights have the name of those that the model was exported with, and other
+// bytes.
 std::optional<std::string> note_of_other_weights(const report::WeightsFile& weights,
                                                  const std::optional<model::ModelCard>& card) {
   const auto name = std::filesystem::path(weights.path).filename().string();
@@ -77,7 +78,8 @@ std::optional<std::string> note_of_other_weights(const report::WeightsFile& weig
              weights.path, weights.sha256, card->weights.sha256));
 }
 
-// Collective. The model's bytes are gone when it returns.
+// Collective. Loads the model on every rank. The bytes of its file are freed when this returns,
+// before weights are read.
 std::unique_ptr<model::LoadedModel> load_on_all(const comm::Communicator& comm,
                                                 const config::RunConfig& config,
                                                 const std::string& task,
@@ -121,6 +123,8 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
   });
   comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.files.data + "'",
                    opened.file.digest);
+  // Identities differ only where something checks the rows. Stamps also show a file that was
+  // replaced between the openings of two ranks of one node.
   agree_on_one_file(comm, config.files.data, opened.set->stamp());
   return opened;
 }
@@ -129,6 +133,7 @@ OpenedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
                        const std::string& task, const device::Stream& stream, MoreWeights more) {
   OpenedModel opened;
   comm::agree_on(comm, [&] {
+    // A wrong usage is refused before anything large is read.
     if (config.files.weights_sha256.empty() || !config.files.weights.empty()) return;
     throw Error(ErrorKind::usage, "--weights-sha256 is given without --weights",
                 "Give the weights too, or --model-sha256 for the model's own.");
@@ -147,6 +152,7 @@ OpenedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
       require_digest("weights-sha256", printable(format("weights '{}'", config.files.weights)),
                      opened.weights->digest(), config.files.weights_sha256);
     }
+    // Without further weights the predictor takes the model's memory over.
     const bool is_last = more == MoreWeights::none;
     opened.predictor = is_last ? loaded->into_predictor() : loaded->make_predictor();
   });

@@ -40,7 +40,7 @@ std::vector<std::string> environment_entries() {
   return entries;
 }
 
-// Nothing is computed but the metrics: rows at a time, and where.
+// `tally score` computes nothing but metrics: it reads 256 rows at a time, on the CPU.
 void settle_scoring(config::RunConfig& config) {
   config.execution.batch_size = 256;
   config.execution.bucket_batches = 1;
@@ -55,6 +55,8 @@ config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind 
   for (const auto& variable : parsed.unknown_variables) {
     log::warning(format("environment variable {} is no option of tally and is ignored", variable));
   }
+  // The environment may differ from node to node: one text of program and settings is compared, so
+  // that all ranks run alike.
   std::string text = format("tally {} {}\n", build_info().version, build_info().revision);
   for (const auto& [name, value] : parsed.config.settings) text += format("{} = {}\n", name, value);
   comm::agree_same(comm, ErrorKind::usage, "the program or its settings", text);
@@ -62,7 +64,8 @@ config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind 
   return parsed.config;
 }
 
-// Where a watch that is started again finds what it did before.
+// The name follows from the folder of checkpoints alone, so that a watch that is started again
+// finds what it did before.
 std::string watch_folder(const config::RunConfig& config) {
   if (!config.files.output.empty()) return config.files.output;
   auto path = std::filesystem::absolute(config.watch.checkpoints).lexically_normal();
@@ -76,13 +79,16 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
       comm.broadcast(config.files.output.empty() ? default_output_name() : config.files.output);
   comm::agree_on(comm, [&] {
     if (comm.is_root())
+      // The constructor only examines the folder. It is created when the evaluation begins, so that
+      // a run that fails before leaves nothing.
       OutputFolder(output, config.files.overwrite, config.results.trace, inputs_of(config));
   });
   return output;
 }
 
-// What the data set alone and what the model alone cannot tell: do they fit each other?
+// Finds out whether model and data set fit each other, which neither of them shows alone.
 void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
+  // Notes are added last, because warm-up and tuning may both change how the predictor runs.
   warm_up(comm, session, notes);
   tune(comm, session, notes);
   notes.add(session.execution.inputs->notes);
@@ -92,11 +98,12 @@ void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& sessi
   note_model(session, notes);
 }
 
-// Collective. The model and its device's libraries.
+// Collective. Opens the model and checks its device's libraries.
 void open_model(const comm::Communicator& comm, EvaluationSession& session,
                 const std::string& task) {
   check_model_fits(comm, session);  // before others use the GPU's driver
   auto& hardware = session.hardware;
+  // The libraries for a GPU are loaded on another thread while this one reads the model.
   const auto torch_for_device = model::load_ahead(hardware.device);
   session.model = load_model(comm, session.config, task, *hardware.stream,
                              session.is_watch() ? MoreWeights::come : MoreWeights::none);
@@ -105,7 +112,8 @@ void open_model(const comm::Communicator& comm, EvaluationSession& session,
   session.source = predictor_scores();
 }
 
-// Collective. Saved predictions in place of a model; what kind of scores they say they are.
+// Collective. Opens saved predictions in place of a model, and returns what kind of scores they say
+// they are.
 std::optional<metrics::OutputKind> open_predictions(const comm::Communicator& comm,
                                                     EvaluationSession& session,
                                                     const std::string& task, Notes& notes) {
@@ -137,12 +145,14 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   EvaluationSession session(read_settings(comm, kind, arguments));
   const auto& config = session.config;
   if (!config.results.trace.empty()) session.output.tracing = std::make_unique<Tracing>(comm);
+  // The output comes early: a folder that cannot be used must not cost the time to load a model.
   session.output.folder = choose_output(comm, config);
   session.output.overwrite = config.files.overwrite;
   session.hardware = place_ranks(comm, config.execution.device, notes);
   comm::agree_on(comm, [&] { session.hardware.stream.emplace(session.hardware.device); });
   phases.lap("settings");
   session.data = open_data(comm, config);
+  // The task is needed before the model is loaded, which depends on what the task reads.
   std::string task;
   comm::agree_on(comm,
                  [&] { task = task_in_force(config.scoring.task, session.data.set->info()); });

@@ -38,6 +38,7 @@ void agree_on_one_file(const comm::Communicator& comm, const std::string& path,
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     opened.push_back({hosts[rank], paths[rank], stamps[rank]});
   }
+  // Only rank 0 has the lists; the other ranks find nothing, and agree with it.
   comm::agree(comm, refuse_different_files(opened));
 }
 

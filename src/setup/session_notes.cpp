@@ -36,6 +36,7 @@ void note_model(const EvaluationSession& session, Notes& notes) {
 }
 
 void note_amx(const comm::Communicator& comm, const EvaluationSession& session, Notes& notes) {
+  // All ranks gather before any of them returns.
   const auto left_out = comm.all_gather(std::int64_t{model::leave_out_broken_amx()});
   const auto count = std::ranges::count(left_out, 1);
   if (count == 0 || session.hardware.device.kind != DeviceKind::cpu) return;
@@ -47,7 +48,8 @@ void note_amx(const comm::Communicator& comm, const EvaluationSession& session, 
                    count, comm.world_size()));
 }
 
-// Nothing to say where no other size would do better, or of a set that one small batch holds.
+// There is nothing to say where no other size would do better, or where one small batch holds the
+// set. A tenth of what rank 0 computes may be lost without a note (docs/decisions/023).
 void note_balance(const EvaluationSession& session, int world_size, Notes& notes) {
   const auto& grid = *session.plan.grid;
   const auto& card = session.model.predictor->card();
@@ -95,6 +97,7 @@ bool has_bins(const std::string& metric) {
 }  // namespace
 
 void note_unused_options(const EvaluationSession& session, Notes& notes) {
+  // An option counts as given where its value is not the default, wherever that value comes from.
   const config::RunConfig defaults;
   const auto note = [&](bool is_given, bool has_use, std::string_view option,
                         std::string_view use) {
@@ -203,6 +206,8 @@ void note_cores(const comm::Communicator& comm, const EvaluationSession& session
                           session.config.execution.threads > std::ssize(cores);
   auto crowded = comm.all_gather(is_crowded ? std::ssize(cores) : 0);  // cores of each rank
   std::erase(crowded, 0);
+  // Where threads share cores the ranks are bound too tightly, which also explains cores that are
+  // idle.
   if (!crowded.empty()) return note_crowded_threads(session, std::ranges::min(crowded), notes);
   auto cores_of_job = cores_of_launcher();
   cores_of_job.insert(cores.begin(), cores.end());
@@ -224,6 +229,7 @@ void note_binding(const comm::Communicator& comm, const EvaluationSession& sessi
   const auto cores = device::usable_cores();
   note_cores(comm, session, cores, notes);
   const auto nodes = device::numa_nodes_of(cores);
+  // A rank that is alone on its node may well use the cores of all NUMA nodes.
   const bool wanders = session.hardware.device.kind == DeviceKind::cpu &&
                        comm.local_world_size() > 1 && nodes.size() > 1;
   if (comm.max(std::int64_t{wanders}) != 0) {

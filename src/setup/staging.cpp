@@ -16,7 +16,8 @@
 namespace tally::app {
 namespace {
 
-// Collective. Of all ranks on this one's node.
+// Collective. Adds up the values of the ranks of this node, which have its host name. The
+// communicator has no collective for the ranks of a node.
 std::int64_t sum_over_node(const comm::Communicator& comm, std::int64_t value) {
   const auto node = static_cast<std::int64_t>(std::hash<std::string>()(host_name()));
   const auto nodes = comm.all_gather(node);
@@ -51,6 +52,7 @@ void check_room(const std::string& folder, std::int64_t needed) {
                                           "examined ({})",
                                           folder, errno_text(errno)));
   }
+  // f_bavail leaves out what is reserved for the superuser.
   const auto free = static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize);
   if (needed <= free) return;
   throw Error(ErrorKind::output,
@@ -70,6 +72,7 @@ void check_stage_folder(const comm::Communicator& comm, const EvaluationSession&
     check_writable(folder);
     local = session.data.set->staged_bytes(session.plan.grid->samples_of(session.plan.slice));
   });
+  // The ranks of a node copy to one folder.
   const std::int64_t needed = sum_over_node(comm, local);
   comm::agree_on(comm, [&] { check_room(folder, needed); });
 }

@@ -15,7 +15,7 @@
 namespace tally::app {
 namespace {
 
-// Below is noise, and what a network does without being asked should win.
+// A smaller gain is noise, and what a network does without being asked should win.
 constexpr double kWorthwhile = 0.97;
 
 class Trials {
@@ -23,7 +23,9 @@ class Trials {
   Trials(const comm::Communicator& comm, model::Predictor& predictor, const TuningSteps& steps)
       : comm_(comm), predictor_(predictor), steps_(steps) {}
 
-  // Collective.
+  // Collective. Tries a way on all ranks at the same time. It is left out where it fails on a rank,
+  // where ranks come to different forms or would go on with other sizes, and where its form is
+  // known.
   void try_way(const model::CpuExecutionSettings& way) {
     predictor_.use(way);
     if (!works_on_all(steps_.settle)) return;
@@ -35,11 +37,13 @@ class Trials {
     if (std::ranges::count(tuning_.tried, form, &TriedWay::form) > 0) return;
     double seconds = 0;  // all ranks begin together: the last collective was all of theirs
     if (!works_on_all([&] { seconds = steps_.seconds_of_batch(); })) return;
+    // The slowest rank's time counts, because the run ends with it.
     const auto slowest_ns = comm_.max(std::llround(seconds * 1e9));
     tuning_.tried.push_back({way, std::move(form), slowest_ns, std::move(next)});
   }
 
-  // Whether another is chosen than until now. Of those that were tried, at least one.
+  // Chooses the fastest way if it saves more than noise, and returns whether that is another one
+  // than until now. At least one way was tried.
   bool finds_better() {
     const auto fastest = std::ranges::min_element(tuning_.tried, {}, &TriedWay::slowest_ns);
     const auto most = kWorthwhile * static_cast<double>(chosen().slowest_ns);
@@ -52,7 +56,7 @@ class Trials {
   const Tuning& tuning() const { return tuning_; }
 
  private:
-  // Collective.
+  // Collective. Returns whether `step` throws on no rank.
   bool works_on_all(const std::function<void()>& step) const {
     bool fails = false;
     try {
@@ -101,6 +105,7 @@ Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
   if (trials.tuning().tried.empty()) return {};  // the loop will tell why
   for (const auto kernels : others) trials.try_way({kernels, usual.at_a_time});
   trials.finds_better();
+  // A better size proposes further ones; this ends when none saves more than noise.
   do {
     const auto best = trials.chosen();  // a copy: trying adds to what it lies in
     for (const auto size : best.next) trials.try_way({best.way.kernels, size});
@@ -132,6 +137,7 @@ void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& not
   const auto seconds_of_batch = [&] {
     return evaluate::seconds_of_batch(info, size, bindings, predictor, stream);
   };
+  // Trials leave the predictor in any of the ways, so that use_way() sets the chosen one again.
   const auto usual = session.execution.way.value_or(model::CpuExecutionSettings{});
   const auto tuning = fastest_way(comm, predictor, {settle, seconds_of_batch}, usual);
   use_way(comm, session, tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way, notes);

@@ -22,6 +22,8 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
   comm::agree_on(comm, [&] {
     with_model_in_errors(session, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
+      // Each predictor says which type an image should have, so that the bindings are made anew
+      // with it.
       *session.execution.inputs =
           evaluate::map_inputs(info, predictor, session.execution.batch_size,
                                session.hardware.device, session.config.execution.threads);
@@ -31,7 +33,8 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
   });
 }
 
-// What one rank cannot compile, all run as it is: they would give other bits.
+// Other forms give other bits, which must not depend on the rank: where forms differ, all ranks run
+// LibTorch's operators alone.
 void agree_on_form(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   auto& predictor = *session.model.predictor;
   const auto form = predictor.form();
@@ -50,6 +53,7 @@ void agree_on_form(const comm::Communicator& comm, EvaluationSession& session, N
 void warm_up(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   run_zeros(comm, session);
   agree_on_form(comm, session, notes);
+  // This comes last, because it must examine the form that the loop runs.
   session.execution.varies = check_repeats(comm, session);
 }
 
@@ -72,6 +76,7 @@ void build_predictor(const comm::Communicator& comm, EvaluationSession& session,
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
     session.model.predictor = session.model.loaded->make_predictor();
+    // All checkpoints of a watch run in the way that the ranks agreed on.
     if (session.execution.way) session.model.predictor->use(*session.execution.way);
   });
   warm_up(comm, session, notes);

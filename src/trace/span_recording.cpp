@@ -13,7 +13,7 @@ namespace tally::trace {
 
 // Installs the recorder and the observers of spans.
 
-// Null: nobody records.
+// Makes `recorder` the one that spans go to; with null, spans are not recorded.
 void watch(Recorder* recorder);
 
 std::string_view name(Kind kind) {
@@ -49,19 +49,23 @@ Event make_event(Kind kind, std::string_view name, std::int64_t begin_ns, std::i
   event.end_ns = end_ns;
   event.batch = batch;
   event.kind = kind;
+  // The array has one zero more than a name may be long, so name() always finds an end.
   std::ranges::copy(name.substr(0, Event::kMostName), event.text.begin());
   return event;
 }
 
 bool stands_before(const Event& a, const Event& b) {
+  // Of spans that begin together the longer one is the outer one: viewers nest them in this order.
   return std::tuple(a.rank, a.track, a.begin_ns, -a.end_ns) <
          std::tuple(b.rank, b.track, b.begin_ns, -b.end_ns);
 }
 
 namespace {
 
-// Some hundred megabytes of text, which viewers still open.
+// An event takes some 130 bytes of text (docs/profiling.md), so this many make a file of 0.5 GB,
+// which viewers still open.
 constexpr std::int64_t kMostInFile = 1 << 22;
+// A rank keeps at least so many, even where very many ranks then exceed the number above.
 constexpr std::int64_t kFewest = 1 << 12;
 
 }  // namespace
@@ -78,6 +82,8 @@ Recorder::EventBuffer::EventBuffer(std::int64_t places_wanted)
       places(std::make_unique_for_overwrite<std::byte[]>(num_places * sizeof(Event))) {}
 
 void Recorder::EventBuffer::add(const Event& event) noexcept {
+  // Each event gets a place of its own without a lock. Nothing is ordered by it: take() is called
+  // when no thread adds any more.
   const std::size_t place = num_added.fetch_add(1, std::memory_order_relaxed);
   if (place < num_places) {
     std::memcpy(places.get() + place * sizeof(Event), &event, sizeof(Event));
@@ -87,6 +93,7 @@ void Recorder::EventBuffer::add(const Event& event) noexcept {
 }
 
 void Recorder::EventBuffer::move_to(std::vector<Event>& events) {
+  // num_added goes on counting when there is no room left.
   const std::size_t count = std::min(num_added.exchange(0), num_places);
   const std::size_t before = events.size();
   events.resize(before + count);
@@ -114,7 +121,8 @@ std::int64_t Recorder::num_dropped() const { return of_batches_.num_dropped + ot
 
 namespace {
 
-// Spans stand in rooms that know neither the job nor one another.
+// Spans are opened in rooms that know neither the run nor one another, so the recorder is found
+// here (docs/decisions/016).
 std::atomic<Recorder*> living = nullptr;
 Mirror mirror;
 thread_local std::int32_t track_of_thread = kMainTrack;
@@ -147,6 +155,8 @@ void Span::begin() noexcept {
 }
 
 void Span::end() noexcept {
+  // The clock is read first, so that recording is no part of the span. One reading serves the sum
+  // in the report and the trace, which therefore cannot contradict each other.
   const std::int64_t end_ns = now_ns();
   if (sum_s_ != nullptr) *sum_s_ += static_cast<double>(end_ns - begin_ns_) * kNanosecond;
   if (Recorder* const to = recorder()) {

@@ -14,14 +14,17 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kPieceBytes = 64 << 10;
 
-// Host names come from outside and must not stop a run.
+// Host names come from outside: bytes that are not UTF-8 are replaced, because the default would
+// throw and stop the run.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// The format has times in microseconds; their fractions keep the nanoseconds.
 double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
-// Perfetto takes 0 for the kernel's idle thread.
+// Ranks and tracks are numbered from 1 in the file, because Perfetto takes 0 for the kernel's idle
+// thread.
 constexpr std::int32_t kFirstNumber = 1;
 
 Json event_json(const Event& event, std::int64_t origin_ns) {
@@ -38,7 +41,7 @@ Json event_json(const Event& event, std::int64_t origin_ns) {
           {"args", std::move(args)}};
 }
 
-// What a viewer calls a process or a thread, or where it puts it.
+// Makes the metadata by which a viewer names a process or a thread, or puts it in order.
 Json label_json(const char* what, std::int64_t rank, std::int64_t track, const char* key,
                 Json value) {
   return {{"name", what},
@@ -70,6 +73,7 @@ TraceFile::TraceFile(const std::filesystem::path& path) : file_(path), waiting_(
 
 void TraceFile::add(std::span<const Event> events, std::int64_t origin_ns) {
   for (const Event& event : events) {
+    // Only tracks that have events get a name at the end of the file.
     tracks_.emplace(event.rank, event.track);
     append(text_of(event_json(event, origin_ns)));
   }

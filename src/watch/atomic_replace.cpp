@@ -27,7 +27,7 @@ void move(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail(to, errno);
 }
 
-// Why one name cannot take the place of another, though both are there.
+// Whether rename() failed because a folder is involved, for which there are other ways.
 bool is_about_folders(int error) {
   return error == EISDIR || error == ENOTDIR || error == ENOTEMPTY || error == EEXIST;
 }
@@ -43,9 +43,11 @@ void remove_tree(const fs::path& path) {
 fs::path before_path(const fs::path& place) { return place.string() + ".before"; }
 
 void atomic_replace(const fs::path& made, const fs::path& place) {
+  // This replaces a file or a link in one step, but no folder that holds something.
   if (::rename(made.c_str(), place.c_str()) == 0) return;
   if (!is_about_folders(errno)) fail(place, errno);
   if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {
+    // After the exchange `made` is the name of what was there before.
     remove_tree(made);
   } else {
     put_in_emptied_place(made, place);
@@ -53,6 +55,7 @@ void atomic_replace(const fs::path& made, const fs::path& place) {
 }
 
 void put_in_emptied_place(const fs::path& made, const fs::path& place) {
+  // A leftover of an earlier interruption would make the rename fail.
   remove_tree(before_path(place));
   move(place, before_path(place));
   try {
@@ -66,6 +69,7 @@ void put_in_emptied_place(const fs::path& made, const fs::path& place) {
 
 void recover_place(const fs::path& place) {
   if (!is_there(before_path(place))) return;
+  // With both there, the interruption came after the new one had got its name.
   if (is_there(place)) {
     remove_tree(before_path(place));
   } else {

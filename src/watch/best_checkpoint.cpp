@@ -28,9 +28,12 @@ Error failure(const char* call, const fs::path& path, int error, std::string_vie
 
 constexpr std::string_view kSpace = "Check the folder's permissions and free space.";
 
-// Where the new one lies until it is whole; the same name each time, so that nothing piles up.
+// The place of the new one until it is whole. The name is always the same, so that interrupted
+// calls leave one at most.
 fs::path beside(const fs::path& best) { return best.string() + ".partial"; }
 
+// Removes what an interrupted call left, and puts the earlier best back if that call had moved it
+// aside.
 void clear(const fs::path& best) {
   recover_place(best);
   std::error_code problem;
@@ -45,6 +48,7 @@ void sync(const fs::path& path) {
   throw fs::filesystem_error("sync", path, std::error_code(errno, std::generic_category()));
 }
 
+// A copy must be on the disk before it takes the place of the one that is there.
 void sync_all(const fs::path& path) {
   if (fs::is_directory(path)) {
     for (const auto& entry : fs::recursive_directory_iterator(path)) sync(entry.path());
@@ -56,6 +60,7 @@ void sync_all(const fs::path& path) {
 
 void link_best(const fs::path& checkpoint, const fs::path& best) {
   clear(best);
+  // symlink() replaces nothing, so that the new link is made beside the old one and renamed.
   if (::symlink(checkpoint.c_str(), beside(best).c_str()) != 0) {
     throw failure("link", best, errno, "Use --keep-best copy or none.");
   }
@@ -79,9 +84,11 @@ bool copy_best(const fs::path& checkpoint, const fs::path& best,
   } catch (const fs::filesystem_error& error) {
     const int code = error.code().value();
     fs::remove_all(beside(best), ignored);
+    // Training has removed the checkpoint, or a part of it, while it was copied.
     if (code == ENOENT || code == ESTALE) return false;
     throw failure("copy the best checkpoint to", best, code, kSpace);
   }
+  // If it was written anew meanwhile, the copy may be a mixture of two versions.
   if (!is_still()) {
     fs::remove_all(beside(best), ignored);
     return false;

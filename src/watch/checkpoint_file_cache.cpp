@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a file or folder, what changes with it: times alone may be whole seconds. All 0 where nothing
-// is.
+// What changes with a file or folder: the time alone may be one of whole seconds. All numbers are 0
+// where nothing is there.
 using Attributes = std::array<std::int64_t, 4>;
 Attributes attributes_of(const fs::path& path) {
   struct stat found {};
@@ -24,7 +24,7 @@ Attributes attributes_of(const fs::path& path) {
           static_cast<std::int64_t>(found.st_ino)};
 }
 
-// The files, and the folders that they lie in.
+// The facts of the files of a checkpoint, and of the folders that they lie in.
 using Evidence = std::map<fs::path, Attributes>;
 
 struct Found {
@@ -55,6 +55,7 @@ class Memory {
   // An answer is sure once it was given twice while nothing that it rests on changed from before
   // the second time to after it. What no checkpoint is may rest on more than its folder.
   std::vector<fs::path> files_of(const fs::path& path) {
+    // The entry is empty until the search has returned, because it may throw.
     const Found before = std::exchange(found_[path], {});
     const bool is_same = !before.files.empty() && before.is_as_it_was();
     if (is_same && before.is_sure) return (found_[path] = before).files;

@@ -20,7 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The file by which training says that it has ended (docs/watching.md).
 constexpr const char* kDone = "done";
+// After so many looks in which a version could not be read it is given up (decision 28).
 constexpr int kMostFailures = 3;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
@@ -30,7 +32,8 @@ constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
               "Check the path, its permissions and the file system.");
 }
 
-// None where there is nothing, or no longer: training removes and renames what it has written.
+// Empty where nothing is there, or no longer: training removes and renames what it has written.
+// ESTALE is what NFS says then. Any other failure is an Error(environment).
 std::optional<struct stat> status_of(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return status;
@@ -58,7 +61,7 @@ bool is_shard_of_index(const fs::path& path, const std::vector<fs::path>& names)
   });
 }
 
-// Names that programs give to what is not complete; Transformers writes to "tmp-checkpoint-500".
+// Programs give certain names to what is not complete; Transformers writes to "tmp-checkpoint-500".
 bool may_be_checkpoint(std::string_view name) {
   constexpr std::array<std::string_view, 3> kEndings = {".tmp", ".partial", ".incomplete"};
   return !name.starts_with('.') && !name.starts_with("tmp-") && name != kDone &&
@@ -75,12 +78,14 @@ std::vector<fs::path> names_in(const fs::path& folder) {
     }
   }
   if (problem) fail(folder, problem.message());
+  // Shards are compared with all names, of which erase_if() moves some.
   const auto all = names;
   std::erase_if(names, [&](const auto& name) { return is_shard_of_index(name, all); });
   return names;
 }
 
-// Everything that an incomplete checkpoint consists of so far.
+// Lists everything that an incomplete checkpoint consists of so far, so that a change of it shows.
+// What vanishes meanwhile is left out.
 std::vector<fs::path> all_files(const fs::path& path) {
   std::vector<fs::path> files;
   std::error_code ignored;
@@ -118,6 +123,8 @@ CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find, LookI
 }
 
 Poll CheckpointFolder::poll() {
+  // The clock decides and not the number of calls: a file that is being written needs the time
+  // between two scans to change.
   if (interval_.now_s() >= next_look_s_) {
     last_ = scan();
     next_look_s_ = interval_.now_s() + interval_.seconds;
@@ -129,13 +136,16 @@ Poll CheckpointFolder::poll() {
 
 Poll CheckpointFolder::scan() {
   Poll poll;
-  poll.is_done = status_of(folder_ / kDone).has_value();  // it is written last
+  // Training writes this file last. It is looked for before the names are listed, so that all that
+  // is older is among them.
+  poll.is_done = status_of(folder_ / kDone).has_value();
   std::map<std::string, Seen> seen;
   for (const fs::path& name : names_in(folder_)) {
     auto now = look_at(name);
     if (!now) continue;
     const auto before = seen_.find(now->checkpoint.name);
     const bool is_unchanged = before != seen_.end() && now->is_unchanged_from(before->second);
+    // Failures count for one version; another one begins at 0.
     if (is_unchanged) {
       now->num_failures = before->second.num_failures;
       if (now->is_whole) now->reason = before->second.reason;
@@ -143,6 +153,7 @@ Poll CheckpointFolder::scan() {
     decide(*now, is_unchanged, poll);
     seen.emplace(now->checkpoint.name, std::move(*now));
   }
+  // What vanished is forgotten here, but stays in settled_.
   seen_ = std::move(seen);
   std::ranges::sort(poll.ready, stands_before);
   std::ranges::sort(poll.broken, stands_before, &BrokenCheckpoint::checkpoint);
@@ -182,6 +193,8 @@ std::optional<CheckpointFolder::Seen> CheckpointFolder::look_at(const fs::path& 
   return seen;
 }
 
+// A version that has changed since the last scan is never ready and never given up. Each later scan
+// at an unchanged one that is not whole is a failure, up to kMostFailures.
 void CheckpointFolder::decide(Seen& seen, bool is_unchanged, Poll& poll) {
   if (settled_.contains(version_of(seen.checkpoint))) return;
   if (!is_unchanged) {
@@ -214,6 +227,7 @@ void CheckpointFolder::put_off(const Checkpoint& checkpoint) {
 void CheckpointFolder::unreadable(const Checkpoint& checkpoint, const std::string& reason) {
   if (!take_out(checkpoint)) return;
   ++last_.num_waiting;
+  // The look that found it ready has entered it there.
   Seen& seen = seen_.at(checkpoint.name);
   ++seen.num_failures;
   seen.reason = reason;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 using Words = std::span<const std::string_view>;
+// The words in front of the number that says how far training was. Steps are looked for first, for
+// a name may hold both ("epoch=3-step=500") and steps are finer.
 constexpr std::array<std::string_view, 2> kStep = {"step", "steps"};
 constexpr std::array<std::string_view, 8> kOthers = {
     "epoch", "epochs", "iter", "iters", "iteration", "iterations", "checkpoint", "checkpoints"};
@@ -34,6 +36,7 @@ struct Number {
   std::int64_t value;
 };
 
+// Numbers with a decimal point are metrics ("val_loss=0.25"), and neither 0 nor 25 is a step.
 bool is_part_of_decimal(std::string_view name, std::size_t begin, std::size_t end) {
   const auto digit_at = [&](std::size_t i) { return i < name.size() && is_digit(name[i]); };
   const bool fraction = begin >= 2 && name[begin - 1] == '.' && digit_at(begin - 2);
@@ -47,6 +50,7 @@ std::vector<Number> whole_numbers(std::string_view name) {
     const std::size_t begin = name.find_first_of(kDigits, end);
     if (begin == std::string_view::npos) return numbers;
     end = std::min(name.find_first_not_of(kDigits, begin), name.size());
+    // There is no value where the digits exceed 64 bits: such a number is no step.
     const auto value = parse_number<std::int64_t>(name.substr(begin, end - begin));
     if (value && !is_part_of_decimal(name, begin, end)) {
       numbers.push_back({name.substr(0, begin), *value});
@@ -54,12 +58,14 @@ std::vector<Number> whole_numbers(std::string_view name) {
   }
 }
 
-// "epoch=", "epoch_", "epoch-" and "epoch" itself say the same.
+// Whether one of the words stands before a number: "epoch=", "epoch_", "epoch-" and "epoch" itself
+// mean the same.
 bool ends_with_any(std::string_view text, Words words) {
   text = text.substr(0, text.find_last_not_of("=_-:. #") + 1);
   return std::ranges::any_of(words, [&](auto word) { return text.ends_with(word); });
 }
 
+// Takes the ending off, so that the 2 of ".pt2" is no step. An ending begins with a letter.
 std::string_view without_ending(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   const bool is_ending =
@@ -87,6 +93,7 @@ std::optional<std::int64_t> step_of(std::string_view name) {
 
 bool stands_before(const Checkpoint& a, const Checkpoint& b) {
   const auto place = [](const Checkpoint& of) {
+    // The first element puts checkpoints with a step, for which it is false, before all others.
     return std::tuple(!of.step, of.step ? *of.step : of.modified_ns, std::string_view(of.name));
   };
   return place(a) < place(b);

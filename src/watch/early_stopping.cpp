@@ -12,7 +12,8 @@
 namespace tally::watch {
 namespace {
 
-// The metric as if more were better.
+// The metric as if more were better, so that comparisons need not know the mode: for Mode::min all
+// numbers are negated.
 struct Score {
   double value;
   std::optional<double> end;  // of its interval, on the better side
@@ -57,6 +58,8 @@ std::string_view name(Mode mode) { return mode == Mode::max ? "max" : "min"; }
 
 Verdict judge(std::span<const Entry> entries, const StopSettings& settings) {
   Verdict verdict;
+  // `best` has the largest value, `reference` is the last gain. They differ where a checkpoint is
+  // better, but by too little to be a gain.
   std::optional<Score> best, reference;
   for (const Entry& entry : entries) {
     if (entry.status != Status::evaluated) continue;
@@ -81,6 +84,7 @@ Verdict judge(std::span<const Entry> entries, const StopSettings& settings) {
 
 void write_stop_file(const std::filesystem::path& path, const Verdict& verdict,
                      const StopSettings& settings, std::string_view time) {
+  // Trainers read the file at any time and must see all of it or none.
   write_file_atomically(path, stop_text(verdict, settings, time));
 }
 

@@ -29,6 +29,8 @@ namespace fs = std::filesystem;
 }
 
 UniqueDescriptor open_for_writing(const fs::path& path) {
+  // What an earlier run wrote goes on, hence no O_TRUNC. write_at() names the place, which O_APPEND
+  // would override.
   UniqueDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!file) fail(path, "open", errno_text(errno));
   return file;
@@ -50,7 +52,8 @@ void cut(const UniqueDescriptor& file, const fs::path& path, std::size_t num_byt
   sync(file, path);
 }
 
-// All of the line, or none of it.
+// Appends all of the line or none of it, and syncs it. Half a line, as a full disk leaves it, would
+// damage the record for the next start.
 void append_line(const UniqueDescriptor& file, const fs::path& path, const std::string& line) {
   const off_t end = ::lseek(file.get(), 0, SEEK_END);
   if (end < 0) fail(path, "lseek", errno_text(errno));
@@ -110,6 +113,8 @@ void Leaderboard::read() {
     entries_.push_back(entry_of_line(rest.substr(0, end), record_path_, entries_.size() + 1));
     rest.remove_prefix(end + 1);
   }
+  // A line without its break is one that a killed process left. It is cut off before the next entry
+  // would be appended to it.
   if (rest.empty()) return;
   log::note(
       format("the last line of '{}' is incomplete and was dropped: its checkpoint counts as "
@@ -119,6 +124,8 @@ void Leaderboard::read() {
 }
 
 void Leaderboard::bring_table_up_to_date() {
+  // The table holds nothing that the record lacks, so that it is made anew wherever it differs:
+  // after a kill between the two appends, or an edit.
   std::string wanted;
   for (const Entry& entry : entries_) {
     if (!is_evaluated(entry)) continue;
@@ -137,9 +144,11 @@ void Leaderboard::bring_table_up_to_date() {
 
 void Leaderboard::append(const Entry& entry) {
   const std::string line = line_of(entry);
+  // The record comes first: the table can be made of it, but not the reverse.
   append_line(record_, record_path_, line + "\n");
   const bool is_first = std::ranges::none_of(entries_, is_evaluated);
-  // As it is read again: what JSON cannot hold is gone.
+  // The entry is what a restart would read, without what JSON cannot hold (NaN, infinities), so
+  // that both decide alike.
   const Entry& added = entries_.emplace_back(entry_of(line));
   if (!is_evaluated(added)) return;
   if (is_first) columns_ = columns_of(added);

@@ -15,7 +15,7 @@ namespace {
 // Keys stay in the order of the documentation.
 using Json = nlohmann::ordered_json;
 
-// What is not finite becomes null in the text.
+// The library writes null for a number that is not finite.
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 // A path need not be UTF-8, and must not stop the record.
@@ -100,6 +100,8 @@ std::string line_of(const Entry& entry) {
     json["seconds"] = entry.seconds;
     json["result"] = entry.result;
   } else {
+    // The digest says that the tensors could be read: after a restart such a checkpoint is not
+    // tried anew.
     json["reason"] = entry.reason;
     if (!entry.weights_sha256.empty()) json["weights_sha256"] = entry.weights_sha256;
   }
@@ -151,7 +153,7 @@ std::string cell(std::string_view text) {
   return quoted + '"';
 }
 
-// In the fewest digits that give the same number when they are read again.
+// The fewest digits that give the same number when they are read; empty for none.
 template <class Number>
 std::string cell(std::optional<Number> number) {
   return number ? format("{}", *number) : std::string();

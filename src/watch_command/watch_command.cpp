@@ -23,7 +23,8 @@
 namespace tally::app {
 namespace {
 
-// Of a process that was asked to stop and can go on later.
+// The exit code of a watch that was asked to stop and can go on later (docs/contracts.md):
+// EX_TEMPFAIL of sysexits.h.
 constexpr int kResumable = 75;
 
 // Collective. What rank 0 finds to do, on every rank; the others sleep until then.
@@ -37,9 +38,12 @@ WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchCoord
       failure = current_error();
     }
   }
+  // Until rank 0 has something to do, the others sleep here; agree() would wait with a busy core.
   comm.wait_for_root();
   comm::agree(comm, failure);
   step = static_cast<WatchStep>(comm.broadcast(std::string(1, static_cast<char>(step))).front());
+  // An end for good needs no resuming, even if a signal has come. Otherwise a signal that reached
+  // any rank ends the watch on all: the launcher may not have sent it to each.
   if (step == WatchStep::end) return step;
   return comm.max(std::int64_t{asked_to_stop()}) != 0 ? WatchStep::end_resumable : step;
 }
@@ -67,6 +71,7 @@ void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& sess
                          std::optional<WatchCoordinator>& root, Notes& notes, bool& notes_logged) {
   Phases phases;
   const double began_s = process_age_s();
+  // Only rank 0 has read the directory of the checkpoint; the other ranks get it as bytes.
   std::vector<std::byte> bytes;
   if (root) bytes = weights::to_bytes(root->opened());
   comm.broadcast(bytes);
@@ -76,6 +81,8 @@ void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& sess
     of_weights = take_weights(comm, session, weights::checkpoint_from_bytes(bytes));
   };
   if (!attempt(comm, ErrorKind::model, root, load)) return;
+  // All ranks have read the tensors by now. If training wrote them anew meanwhile, they may be a
+  // mixture. Only rank 0 knows, hence the maximum.
   bool is_whole = true;
   comm::agree_on(comm, [&] { is_whole = !root || root->was_read_whole(); });
   if (comm.max(std::int64_t{!is_whole}) != 0) return;
@@ -112,6 +119,7 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(session);
   });
+  // What the coordinator refuses is refused before anything is copied.
   if (!session.config.reading.stage.empty()) stage_data(comm, session);
   for (bool notes_logged = false;;) {
     const auto step = agree_on_next(comm, root);

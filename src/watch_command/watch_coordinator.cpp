@@ -20,7 +20,8 @@
 namespace tally::app {
 namespace {
 
-// What is better, by the words of the user, else by the metric's own nature.
+// What counts as better: by the options of the user, else by the description of the metric.
+// Error(usage) for a metric that is not computed or is no single number.
 watch::StopSettings stop_settings(const EvaluationSession& session) {
   const auto& config = session.config.watch;
   const auto& metrics = session.scoring.task->metrics();
@@ -49,8 +50,8 @@ watch::StopSettings stop_settings(const EvaluationSession& session) {
   return settings;
 }
 
-// What need not be read again. Why a file could not be read may have been mended, and that changes
-// neither its size nor its time: a node's mount, permissions.
+// The checkpoints that need not be read anew. One that could not be read is tried after a restart,
+// for the reason (a mount of a node, permissions) may have gone without a change of size or time.
 std::vector<watch::Checkpoint> known_of(const std::vector<watch::Entry>& entries) {
   std::vector<watch::Checkpoint> known;
   for (const auto& entry : entries) {
@@ -100,7 +101,8 @@ WatchCoordinator::WatchCoordinator(const EvaluationSession& session)
   const auto limit_s = session.config.watch.time_limit_s;
   if (limit_s > 0) limit_s_ = static_cast<double>(limit_s);
   std::error_code ignored;
-  std::filesystem::remove(output_.path() / "stop.json", ignored);  // by other settings, perhaps
+  // An earlier run may have stopped by other settings; judge() writes the file if these stop, too.
+  std::filesystem::remove(output_.path() / "stop.json", ignored);
   if (!leaderboard_.entries().empty()) {
     judge();
     log::note(format("'{}' goes on: {}", printable(output_.path().string()), counts()));
@@ -116,6 +118,7 @@ WatchStep WatchCoordinator::next() {
   if (is_over()) return WatchStep::end;
   const auto poll = folder_.poll();
   for (const auto& [checkpoint, reason] : poll.broken) report_unreadable(checkpoint, reason);
+  // The longest evaluation so far is taken as the time that the next one needs.
   const bool is_late = process_age_s() + longest_s_ > limit_s_;
   if (open_next(poll.ready)) return is_late ? WatchStep::end_resumable : WatchStep::evaluate;
   if (poll.is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
@@ -125,6 +128,7 @@ WatchStep WatchCoordinator::next() {
         format("waiting for checkpoints in '{}'", printable(session_.config.watch.checkpoints)));
     has_said_waiting_ = true;
   }
+  // A signal ends the wait early. --poll is at most 1e6 seconds, which as milliseconds fit an int.
   const double rest_s = std::min(folder_.next_look_s(), limit_s_ - longest_s_) - process_age_s();
   if (!asked_to_stop() && rest_s > 0) {
     ::poll(nullptr, 0, static_cast<int>(std::ceil(rest_s * 1e3)));
@@ -132,7 +136,8 @@ WatchStep WatchCoordinator::next() {
   return WatchStep::poll_later;
 }
 
-// The first that can be read and fits the model.
+// Opens the first checkpoint that can be read and fits the model; false if there is none. Each that
+// fails counts one failure more.
 bool WatchCoordinator::open_next(const std::vector<watch::Checkpoint>& ready) {
   for (const auto& checkpoint : ready) {
     try {
@@ -151,6 +156,8 @@ bool WatchCoordinator::open_next(const std::vector<watch::Checkpoint>& ready) {
 
 std::string WatchCoordinator::result_folder() const {
   const auto& entries = leaderboard_.entries();
+  // A name that was written anew has a result already. evaluated() gets the same answer, as the
+  // entry is appended after it has asked.
   auto name = format("results/{}", current_.name);
   for (int version = 2; std::ranges::count(entries, name, &watch::Entry::result) > 0; ++version) {
     name = format("results/{}-{}", current_.name, version);
@@ -170,6 +177,7 @@ void WatchCoordinator::evaluated(const report::RunReport& report) {
   longest_s_ = std::max(longest_s_, since_current_.elapsed_s());
   auto entry = entry_of(report, current_);
   entry.result = std::filesystem::path(result_folder()).lexically_relative(output_.path());
+  // The result is on the disk: a kill before this line costs no more than a second evaluation.
   leaderboard_.append(entry);
   folder_.taken(current_);
   judge();
@@ -201,6 +209,7 @@ void WatchCoordinator::failed(ErrorKind kind, const std::string& reason) {
     folder_.unreadable(current_, reason);
     return;
   }
+  // The tensors could be read, so that another try would end alike.
   folder_.taken(current_);
   report_unreadable(current_, reason, session_.model.weights->tensors_sha256);
 }
@@ -223,6 +232,8 @@ void WatchCoordinator::report_unreadable(const watch::Checkpoint& checkpoint,
 }
 
 void WatchCoordinator::judge() {
+  // The verdict points into the entries, which append() may move, so that it is made anew after
+  // each append().
   verdict_ = watch::judge(leaderboard_.entries(), settings_);
   if (verdict_.best != nullptr) best_.update(verdict_.best->checkpoint);
   if (!verdict_.stop) return;

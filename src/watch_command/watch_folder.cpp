@@ -22,12 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+// It rises when watch.json changes its form; a folder of another schema is refused.
 constexpr int kSchema = 2;
 constexpr const char* kWatchFile = "watch.json";
 constexpr std::string_view kAnother = "Name another folder with --output.";
 
-// What may be otherwise when a watch goes on: it changes no metric, or (batch size, threads,
-// device) the last bits of some at most.
+// These options may be otherwise when a watch goes on: they change no metric, or (batch size,
+// threads, device) only the last bits of some. Model and data set are compared by digest, not by
+// path. An option that is missing here must stay the same.
 constexpr std::array<std::string_view, 26> kMayChange{
     "config",      "output",         "checkpoints",  "model",   "data",          "poll",
     "stop-after",  "time-limit",     "monitor",      "mode",    "patience",      "min-delta",
@@ -54,6 +56,7 @@ json described(const EvaluationSession& session) {
 }
 
 json parsed(const fs::path& file) {
+  // A damaged text gives a value that is no object, which what_differs() reports.
   const auto bytes = read_file(file, ErrorKind::output, "watch file");
   return json::parse(as_text(bytes), nullptr, false);
 }
@@ -99,6 +102,7 @@ WatchFolder::WatchFolder(const EvaluationSession& session)
                 is_there ? "--checkpoints names the folder that training writes to."
                          : "Make it before the watch begins, or mend --checkpoints.");
   }
+  // `best` and the results would look like checkpoints.
   if (fs::equivalent(path_, checkpoints, error)) {
     throw Error(ErrorKind::usage, "--output is the folder of the checkpoints", kAnother);
   }
@@ -109,6 +113,7 @@ WatchFolder::WatchFolder(const EvaluationSession& session)
                        error.message()),
                 kAnother);
   }
+  // From here on no other process writes watch.json or the leaderboard.
   lock_ = FolderLock::take(path_);
   if (!lock_) {
     throw Error(
@@ -125,11 +130,13 @@ WatchFolder::WatchFolder(const EvaluationSession& session)
                   format("the watch in '{}' {}", printable(path_.string()), what), kAnother);
     }
   }
+  // It is written for a watch that goes on, too: paths may be new, and its end is open once more.
   write_file_atomically(file, now.dump(2) + "\n");
 }
 
 void WatchFolder::mark_ended() const {
   auto now = parsed(path_ / kWatchFile);
+  // data_tools/publish.py --follow ends when it finds a time here.
   now["ended"] = utc_now_iso();
   write_file_atomically(path_ / kWatchFile, now.dump(2) + "\n");
 }
@@ -141,6 +148,7 @@ BestCheckpointLink::BestCheckpointLink(std::string how, const std::filesystem::p
 void BestCheckpointLink::update(const watch::Checkpoint& best) {
   if (how_ == "none") return;
   const bool is_linked = linked_ && watch::is_same_version(*linked_, best);
+  // A copy needs no second look: what training does to the checkpoint does not change it.
   if (is_linked && how_ == "copy") return;
   if (!folder_.is_still(best)) return remove(best);
   if (is_linked) return;
@@ -154,9 +162,11 @@ void BestCheckpointLink::update(const watch::Checkpoint& best) {
 }
 
 void BestCheckpointLink::remove(const watch::Checkpoint& best) {
+  // One warning for each version, although each later judgement comes here.
   if (lost_ && watch::is_same_version(*lost_, best)) return;
   lost_ = best;
   linked_.reset();
+  // A link would lead to nothing or to other weights; a copy is good.
   if (how_ == "link") watch::remove_link(target_);
   log::warning(format("the best checkpoint '{}' is not there as it was: {}",
                       printable(best.path.string()),

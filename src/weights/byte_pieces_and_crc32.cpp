@@ -15,6 +15,8 @@ namespace {
 // Reading a few bytes too many is cheaper than reading twice.
 constexpr std::uint64_t kLargestGap = 4096;
 
+// The parts of these tensors in the order in which files are read: forward, one file after the
+// other. The pieces are planned and the checksums are taken in this order.
 std::vector<Piece::Content> all_contents(const Checkpoint& checkpoint,
                                          const std::vector<std::string>& names) {
   std::vector<Piece::Content> all;
@@ -29,6 +31,8 @@ std::vector<Piece::Content> all_contents(const Checkpoint& checkpoint,
   return all;
 }
 
+// Tells whether the part is read together with the piece before it. A part that lies within the
+// piece, such as another view of the same storage, joins it at any size.
 bool joins(const Piece& piece, const StoredPart& part, std::uint64_t most_bytes) {
   if (part.file != piece.file) return false;
   const auto end = piece.offset + piece.num_bytes;
@@ -55,6 +59,7 @@ std::vector<Piece> plan_pieces(const Checkpoint& checkpoint, const std::vector<s
 
 namespace {
 
+// Bytes of an entry that no piece holds are read in parts of at most this size.
 constexpr std::uint64_t kReadAtOnce = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -69,12 +74,17 @@ EntryCheck::EntryCheck(const std::vector<Piece>& pieces, Read read) : read_(std:
   const auto place = [](const Entry& entry) {
     return std::tuple(entry.file, entry.place.offset, entry.place.num_bytes);
   };
+  // Many tensors can be views of one entry, which is checked once. The sort is stable, so that an
+  // error names the first tensor that lies in the entry.
   std::ranges::stable_sort(entries_, {}, place);
   // clang 14 cannot read std::ranges::unique() of GCC 12.
   const auto is_same = [&](const Entry& a, const Entry& b) { return place(a) == place(b); };
   entries_.erase(std::unique(entries_.begin(), entries_.end(), is_same), entries_.end());
 }
 
+// A piece may end within an entry, hold several entries, or begin behind entries that no piece
+// holds to their end. The checksum goes over an entry from its first byte to its last, so what lies
+// before the piece is read first.
 void EntryCheck::add(const Piece& piece, std::span<const std::byte> bytes) {
   const auto piece_end = piece.offset + piece.num_bytes;
   while (current_ < entries_.size()) {

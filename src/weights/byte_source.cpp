@@ -16,6 +16,8 @@
 namespace tally::weights {
 namespace {
 
+// Offsets and lengths come from files and may be any number: the difference is compared, because
+// the sum could overflow.
 void check_range(std::uint64_t offset, std::uint64_t num_bytes, std::uint64_t size) {
   if (offset <= size && num_bytes <= size - offset) return;
   throw CutShort(
@@ -30,6 +32,7 @@ Error no_file(const std::filesystem::path& path, std::string_view why,
 
 }  // namespace
 
+// The range is checked before the vector is made: a damaged length must not take all memory.
 std::vector<std::byte> ByteSource::read(std::uint64_t offset, std::uint64_t num_bytes) const {
   check_range(offset, num_bytes, size());
   std::vector<std::byte> bytes(num_bytes);
@@ -43,6 +46,7 @@ void MemorySource::read(std::uint64_t offset, std::span<std::byte> out) const {
   std::copy(part.begin(), part.end(), out.begin());
 }
 
+// O_NONBLOCK: opening a named pipe would wait for a writer. It is refused below instead.
 FileSource::FileSource(const std::filesystem::path& path)
     : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!file_) throw no_file(path, errno_text(errno));

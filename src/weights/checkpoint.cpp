@@ -25,9 +25,11 @@
 namespace tally::weights {
 namespace {
 
-// Keeps later products with an element's size clear of the end of int64.
+// A tensor that has at most kAnySpread elements may spread over kMostSpread * kAnySpread, a larger
+// one over kMostSpread times its number of elements.
 constexpr std::int64_t kMostSpread = 64;
 constexpr std::int64_t kAnySpread = 1 << 20;
+// Products with the size of an element, at most 8 bytes, stay below the end of int64.
 constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 64;
 
 }  // namespace
@@ -37,6 +39,7 @@ std::int64_t count_elements(std::span<const std::int64_t> shape) {
   if (std::any_of(shape.begin(), shape.end(), negative)) throw FormatError("a negative size");
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::int64_t count = 1;
+  // The bound is divided, because the product itself could overflow before it is compared.
   for (const auto size : shape) {
     if (size > kMaxElements / count) throw FormatError("a tensor of impossible size");
     count *= size;
@@ -61,7 +64,8 @@ std::int64_t extent(std::span<const std::int64_t> shape, std::span<const std::in
 
 StoredTensor whole_tensor(ElementType type, Shape shape, Shape strides, std::uint64_t offset) {
   const auto reach = extent(shape, strides);
-  // It is read whole: elements may lie apart, but not so that a few of them take all memory.
+  // The bytes from the first element to the last are read as a whole. Elements may lie apart, as in
+  // a column of a matrix, but a few of them must not take all memory.
   if (reach / kMostSpread > std::max(count_elements(shape), kAnySpread)) {
     throw FormatError(format("its {} elements are spread over {}", count_elements(shape), reach));
   }
@@ -72,7 +76,8 @@ StoredTensor whole_tensor(ElementType type, Shape shape, Shape strides, std::uin
   return {type, std::move(shape), {std::move(part)}};
 }
 
-// A checkpoint's directory as bytes: CBOR of what its structs hold, in their order.
+// A checkpoint's directory as bytes: CBOR of the fields of its structs, in their order. Only ranks
+// of one job, which run one program, exchange it, so it has no version.
 
 namespace {
 
@@ -157,12 +162,15 @@ std::vector<std::string> describe(const Checkpoint& checkpoint) {
     lines.push_back(format("  {} {} {}", tensor_name, name(tensor.type), to_string(tensor.shape)));
   }
   for (const auto& skipped : checkpoint.skipped) lines.push_back(format("  skipped {}", skipped));
+  // Names come from the file, and may hold line feeds or codes that a terminal obeys.
   for (auto& line : lines) line = printable(line);
   return lines;
 }
 
 namespace {
 
+// The error of a file whose kind has no weights. It depends on the kind, so that the next step
+// helps: another option, another way to save, or another copy of the file.
 Error refusal(const ByteSource& bytes, const std::string& name, FileKind kind) {
   constexpr std::string_view kSave = "Save model.state_dict() with torch.save or safetensors.";
   const auto error = [&](std::string_view what, std::string_view next_step) {
@@ -193,6 +201,7 @@ StoredWeights read(const ByteSource& bytes, const std::string& name, FileKind ki
       if (!key.empty()) throw FormatError("it has no entries that --weights-key could name");
       return read_safetensors(bytes);
     default:
+      // This is an Error and no FormatError: it passes through read_checkpoint() as it is.
       throw refusal(bytes, name, kind);
   }
 }
@@ -234,6 +243,7 @@ Checkpoint read_checkpoint(const ByteSource& bytes, const std::string& name, std
             std::move(found.location),
             std::move(found.skipped),
             std::move(found.averaged)};
+    // CutShort is a FormatError too, and is caught first: here another copy of the file may help.
   } catch (const CutShort& error) {
     throw unreadable(name, format("{}, cut short or damaged: {}", description(kind), error.what()),
                      kCopyAgain);
@@ -246,6 +256,8 @@ Checkpoint open_checkpoint(const std::filesystem::path& path, std::string_view k
   const auto layout = find_layout(path);
   if (!layout) throw no_checkpoint(path);
   auto checkpoint = open_layout(*layout, key);
+  // Readers of one file name that file. Messages about the whole checkpoint name what the user
+  // gave.
   checkpoint.path = path.string();
   return checkpoint;
 }

@@ -84,9 +84,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// `latest` holds the name of one folder. Of a file that is something else no more is read.
 constexpr std::uint64_t kLongestTag = 4096;
 
-// "model.safetensors.index.json"; "….index.fp16.json" of a variant.
+// Indices are called model.safetensors.index.json, or ….index.fp16.json for a variant.
 bool is_index(std::string_view name) {
   return name.ends_with(".json") && name.find(".index.") != std::string_view::npos;
 }
@@ -99,7 +100,8 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// The only one for which `fits` holds; none for none.
+// The only file for which `fits` holds, none if there is none. Throws Error(model) for two: nothing
+// says which of them the user means.
 template <class Fits>
 std::optional<Layout> only_one(const fs::path& folder, const std::vector<std::string>& names,
                                Fits fits) {
@@ -113,6 +115,8 @@ std::optional<Layout> only_one(const fs::path& folder, const std::vector<std::st
               "Give one of them.");
 }
 
+// Files with the names that libraries give them come first. A name that is not known counts only
+// where there is one such file in the folder.
 std::optional<Layout> find_files(const fs::path& folder, const std::vector<std::string>& names) {
   constexpr std::array<std::string_view, 5> kUsualNames{
       "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
@@ -121,6 +125,8 @@ std::optional<Layout> find_files(const fs::path& folder, const std::vector<std::
     if (has(names, name)) return of_file(folder / name);
   }
   if (auto index = only_one(folder, names, is_index)) return index;
+  // Checkpoints of Meta and Mistral have these names: consolidated.00.pth,
+  // consolidated.safetensors.
   const auto consolidated = [](std::string_view name) {
     return name.starts_with("consolidated.") && !name.ends_with(".json");
   };
@@ -130,7 +136,8 @@ std::optional<Layout> find_files(const fs::path& folder, const std::vector<std::
   });
 }
 
-// The folder that `latest` names.
+// DeepSpeed writes the name of the newest step's folder to `latest`. Throws Error(model) where the
+// name leads out of the folder, or to nothing.
 Layout latest_of(const fs::path& folder) {
   const auto latest = folder / "latest";
   const FileSource file(latest);
@@ -149,6 +156,7 @@ Layout latest_of(const fs::path& folder) {
 
 }  // namespace
 
+// The order is part of the contract: checkpoint_files.hpp and docs/checkpoints.md list it.
 std::optional<Layout> find_layout(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return of_file(path);
@@ -182,8 +190,9 @@ Files shards_and_index(const fs::path& index) {
   return files;
 }
 
-// `path`: the folder itself, or the one whose `latest` names it; then another is another
-// checkpoint.
+// `folder` holds the files. `path` is the same folder, or the one above, whose file `latest` names
+// it. In the second case `latest` is a file of the checkpoint: once it names another folder,
+// another checkpoint is at `path`.
 Files deepspeed_files(const fs::path& folder, const fs::path& path) {
   auto found = find_deepspeed_files(folder);
   auto files = std::move(found.model_states);

@@ -12,6 +12,8 @@ struct ElementInfo {
   std::int64_t bytes;
   std::string_view name, storage_class, safetensors;
 };
+// The order is that of ElementType, which info() uses as an index. The names of storages are those
+// of classes of torch, the last column is from the specification of safetensors.
 constexpr std::array kElements{
     ElementInfo{ElementType::f64, 8, "float64", "DoubleStorage", "F64"},
     ElementInfo{ElementType::f32, 4, "float32", "FloatStorage", "F32"},

@@ -26,6 +26,7 @@ bool looks_like_hdf5(const ByteSource& bytes) {
   return false;
 }
 
+// The order matters: a TorchScript archive holds a data.pkl as well, and is no state_dict.
 FileKind probe_archive(const ByteSource& bytes) {
   try {
     const Archive archive(bytes);
@@ -40,6 +41,7 @@ FileKind probe_archive(const ByteSource& bytes) {
   return FileKind::other;
 }
 
+// Bytes from 0x80 on may be of UTF-8; other encodings are not looked into.
 bool is_text(std::string_view head) {
   return std::all_of(head.begin(), head.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all ranks together found: their counts added up, and the metrics that one count for each
-// sample cannot give.
+// Makes the result of a run after its loop: adds up what all ranks have counted, and computes the
+// metrics that one count for each sample cannot give.
 #pragma once
 
 #include <string>

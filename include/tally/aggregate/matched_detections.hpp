@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detection: what a model found in each image is held against its objects, after the loop.
+// Matches the detections of each image with its objects, after the loop of the task detection.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The questions of question answering: their texts, and what their windows found, answered and
-// scored.
+// Makes questions of the windows that were scored: reads their texts, answers them from what the
+// windows found, and scores the answers.
 #pragma once
 
 #include <cstdint>

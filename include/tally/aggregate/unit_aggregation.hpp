@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From samples to the units that they make, after the loop, on however many ranks their samples
-// are.
+// Makes units of the samples that belong to them, after the loop, on however many ranks these
+// samples are.
 #pragma once
 
 #include <cstddef>

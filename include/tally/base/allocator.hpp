@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What malloc() does with large blocks, for programs that run networks.
+// Makes malloc() keep large blocks that are freed, for programs that run networks.
 #pragma once
 
 namespace tally {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this program was built from and with.
+// Says what this program was built from and with.
 #pragma once
 
 #include <string_view>

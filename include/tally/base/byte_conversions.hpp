@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes seen as text, and integers read from them.
+// Views bytes as text and text as bytes, and reads little-endian integers from bytes.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer conversions that throw instead of wrapping.
+// Converts integers, and throws where a conversion would wrap.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time: durations from the monotonic clock, time stamps in UTC.
+// Measures durations by the monotonic clock, and gives time stamps in UTC.
 #pragma once
 
 #include <chrono>

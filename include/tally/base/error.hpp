@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one exception type of Tally and the exit codes of the program.
+// Defines the one exception type of Tally and the exit codes of the program.
 #pragma once
 
 #include <stdexcept>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: the owner of an open one, bytes at a place in it, files without a name, and small files,
-// read whole and written so that no reader ever sees half of one.
+// Opens, reads and writes files: an open file has an owner, bytes can be read at any place, scratch
+// files have no name, and small files are read whole and written so that no reader ever sees half
+// of one.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text formatting for every room: std::format is not in the oldest supported compiler (g++ 12).
+// Formats text for every room by fmt: std::format is not in the oldest supported compiler (g++ 12).
 #pragma once
 
 #include <fmt/format.h>

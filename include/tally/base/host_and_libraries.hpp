@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who and where this process is: its host, the memory that is left there, its shared libraries.
+// Describes where this process runs: its host, the memory that is left there, and the shared
+// libraries that it has loaded.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How images become what a model is given, as a model card or a data set says it.
+// Describes how images are prepared for a model, as a model card or a data set says it.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A 64-bit mix of a sample index, summed as evidence that each sample was seen exactly once: plain
-// sums of indices are equal for {1, 2} and {0, 3}, sums of mixes are not.
+// Mixes a sample index to 64 bits. Sums of mixes are the evidence that each sample was seen exactly
+// once: plain sums of indices are equal for {1, 2} and {0, 3}, sums of mixes are not.
 #pragma once
 
 #include <cstdint>

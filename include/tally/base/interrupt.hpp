@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must vanish when a signal ends the process (Ctrl-C, a time limit, a failed peer whose
-// MPI_Abort ends the job): files of a result that is not complete.
+// Removes the files of a result that is not complete when a signal ends the process (Ctrl-C, a time
+// limit, a failed peer whose MPI_Abort ends the job), or lets the signal only ask a process to
+// stop.
 #pragma once
 
 #include <filesystem>

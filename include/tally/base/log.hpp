@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages for people, on stderr. Failures do not come here: they are thrown as Error.
+// Writes messages for people to stderr. Failures do not come here: they are thrown as Error.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which known word was meant by one that is not known.
+// Finds the known word that was probably meant by an unknown one.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in text from outside: options, attributes, environment variables, files.
+// Parses numbers in text from outside: options, attributes, environment variables, files.
 #pragma once
 
 #include <charconv>

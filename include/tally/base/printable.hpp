@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from outside (paths, class names, option values) made safe for a line on a terminal.
+// Makes text from outside (paths, class names, option values) safe for a line on a terminal.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks: one row for each says what the rooms need to know of it. No other file compares names.
+// Lists the tasks: one row for each says what the rooms need to know of it. No other file compares
+// names.
 #pragma once
 
 #include <array>

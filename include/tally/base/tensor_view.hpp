@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor that it does not own: pointer, element type, shape, strides, device (as in DLPack).
+// Describes a tensor without owning its memory: pointer, element type, shape, strides, device (as
+// in DLPack).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owner of one C handle (file, data set, communicator, stream …), closed exactly once.
+// Owns one C handle (file, data set, communicator, stream …), and closes it exactly once.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How ranks stay together: before each collective they agree whether everybody got there.
+// Keeps ranks together: before each collective they agree whether all of them have come so far.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices of all ranks, compared before anything heavy starts.
+// Compares the devices of all ranks before anything costly starts.
 #pragma once
 
 #include <vector>

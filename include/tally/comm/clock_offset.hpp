@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One time for all ranks: how the steady clocks of their nodes stand to each other.
+// Finds how far the steady clocks of the ranks' nodes are apart, so that all ranks can give one
+// time.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a job and what they say to each other. Every member function but the getters is
-// collective; errors of MPI itself throw Error(environment).
+// This class is the group of ranks of a job, by which they exchange data. Every member function but
+// the getters is collective; errors of MPI itself throw Error(environment).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's life in this process: one object, made first in main and destroyed last.
+// Starts and ends MPI in this process, by one object that is made first in main and destroyed last.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of which two runs say different things; one form for each kind of sample.
+// Lists the samples for which two runs predict different things, in one form for each kind of
+// sample.
 #pragma once
 
 #include <cstdint>

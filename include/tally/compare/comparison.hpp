@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two evaluations of the same samples, compared sample by sample.
+// Compares two evaluations of the same samples, sample by sample.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison as JSON, for programs.
+// Formats a comparison as JSON, for programs.
 #pragma once
 
 #include <string>

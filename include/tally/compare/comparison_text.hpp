@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison as lines for people, and how metrics are written in them.
+// Formats a comparison as lines for people, and the metrics in them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two runs over the same samples, each sample right or wrong in either: what the counts can tell.
+// Counts for two runs over the same samples in which of them each sample is right, and tests by
+// these counts whether the runs differ.
 #pragma once
 
 #include <cstdint>

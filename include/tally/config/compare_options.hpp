@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `tally compare`.
+// Parses the command line of `tally compare`.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of `tally evaluate`, `check`, `score` and `watch`, resolved and validated. One table
-// of options makes the help, the parser, the validation and the record in the report.
+// Defines the settings of `tally evaluate`, `check`, `score` and `watch`, resolved and validated.
+// One table of options makes the help, the parser, the validation and the record in the report.
 #pragma once
 
 #include <cstdint>

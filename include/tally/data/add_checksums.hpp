@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of a data set that has checksums.
+// Copies a data set and adds checksums to the copy.
 #pragma once
 
 #include <filesystem>

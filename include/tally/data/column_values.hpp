@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a data set's columns in memory: as numbers, of any length, as the distinct values of a
-// group.
+// Reads rows of a data set's columns into memory: as numbers, as rows of any length, as the
+// distinct values of a group.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HDF5 data set, opened, checked against the schema (data_tools/SCHEMA.md) and read by rows.
+// Opens an HDF5 data set, checks it against the schema (data_tools/SCHEMA.md) and reads its rows.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `tally inspect` says about a data set.
+// Describes and verifies a data set for `tally inspect`.
 #pragma once
 
 #include <string>

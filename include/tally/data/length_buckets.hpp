@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of sequences of about the same length, so that hardly any padding is computed.
+// Makes batches of sequences of about the same length, so that hardly any padding is computed.
 #pragma once
 
 #include <cstdint>

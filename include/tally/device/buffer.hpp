@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for batches: on the host, where a device can fetch it fast, and on the device itself.
+// Allocates memory for batches: on the host, where a device can fetch it fast, and on the device
+// itself.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which NUMA nodes cores and GPUs belong to, as Linux's sysfs has it. On machines that do not say
-// all belongs to none.
+// Finds the NUMA nodes that cores and GPUs belong to, as Linux's sysfs has it. On machines that do
+// not say, all cores and GPUs belong to none.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device a rank computes on.
+// Describes the device that a rank computes on.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU takes from the socket.
+// Measures the energy that a GPU consumes.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs that this process may use, and why there are none: in plain types.
+// Lists the GPUs that this process may use, or says why there are none, in plain types.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels are started: a call instead of <<<>>>, so that tests can compile a kernel for a GPU
-// that they play themselves. For .cu files alone.
+// Starts kernels by a call instead of <<<>>>, so that tests can compile a kernel for a GPU that
+// they simulate. This header is for .cu files alone.
 #pragma once
 
 #include <cuda_runtime.h>

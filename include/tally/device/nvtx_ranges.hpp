@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named ranges of time on the calling thread's line of NVIDIA's profilers (NVTX). Without a
-// profiler they cost next to nothing, in a build without CUDA they do nothing. Twins:
-// nvtx_ranges_cuda.cpp, nvtx_ranges_no_cuda.cpp.
+// Opens and closes named ranges of time on the calling thread's line of NVIDIA's profilers (NVTX).
+// Without a profiler they cost next to nothing, in a build without CUDA they do nothing. Its bodies
+// are twins: nvtx_ranges_cuda.cpp, nvtx_ranges_no_cuda.cpp.
 #pragma once
 
 namespace tally::device {

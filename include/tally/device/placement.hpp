@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device each rank computes on, and whether all of them together make sense: arithmetic over
-// what list_gpus() found, so that it is tested without a GPU.
+// Chooses the device that each rank computes on, and checks that the choices of all ranks make
+// sense together. This is arithmetic over what list_gpus() found, so that it is tested without a
+// GPU.
 #pragma once
 
 #include <optional>

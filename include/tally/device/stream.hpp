@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that a device does in order while the host goes on, and when it did it. On the CPU each call
-// is done when it returns, so that code written for a stream is right on both.
+// Enqueues work that a device does in order while the host goes on, and measures when it was done.
+// On the CPU each call is done when it returns, so that code written for a stream is right on both.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksums and digests of bytes.
+// Computes digests and checksums of bytes.
 #pragma once
 
 #include <array>

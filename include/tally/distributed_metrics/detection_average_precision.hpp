@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Average precision of detections (COCO), which needs those of a class in the order of their scores
-// over all ranks.
+// Computes the average precision of detections (COCO), which needs the detections of a class in the
+// order of their scores over all ranks.
 #pragma once
 
 #include <array>

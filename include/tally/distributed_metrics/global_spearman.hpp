@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sums of Spearman's rank correlation over the rows of all ranks.
+// Computes the sums of Spearman's rank correlation over the rows of all ranks.
 #pragma once
 
 #include <cstdint>

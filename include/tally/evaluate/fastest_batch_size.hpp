@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which batch size is fastest, by trying: doubled for as long as that pays.
+// Finds the fastest batch size by trying: it is doubled for as long as that pays.
 #pragma once
 
 #include <cstdint>

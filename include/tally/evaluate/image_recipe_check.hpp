@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Were the data set's images prepared as the model's weights want them?
+// Checks whether the data set's images were prepared as the model's weights require.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the data set's inputs become the model's: which one goes where, and what is done to it.
+// Decides which input of the data set becomes which input of the model, and what is done to it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop: a slice of batches through reader, preparation, model and task. Knows no rank, no MPI.
+// Runs the loop: it takes a slice of batches through reader, preparation, model and task. It knows
+// no rank and no MPI.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a model gives the same scores for the same batch twice.
+// Checks whether a model gives the same scores for the same batch twice.
 #pragma once
 
 #include <cstdint>

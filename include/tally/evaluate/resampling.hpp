@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recounts retained samples after the loop: subgroups and replicates of a bootstrap. Each count is
-// a State of Resampling::resample_layout(), to be summed over ranks. Knows no rank.
+// Recounts retained samples after the loop, for subgroups and replicates of a bootstrap. Each count
+// is a State of Resampling::resample_layout(), to be summed over ranks. This header knows no rank.
 #pragma once
 
 #include <cstdint>

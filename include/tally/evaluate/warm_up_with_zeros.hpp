@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of zeros, by which model and task are tried, warmed up and timed before there are data.
+// Tries, warms up and times model and task by batches of zeros, before there are data.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact numbers for the arithmetic after the sums: differences of sums that nearly cancel
+// Computes with exact numbers after the sums are made: differences of sums that nearly cancel
 // (variances, covariances) and their quotients, rounded once at the end.
 #pragma once
 

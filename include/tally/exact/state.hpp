@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything an evaluation adds up, as one vector of int64.
+// Holds everything that an evaluation adds up, as one vector of int64.
 //
 // StateLayout names spans of that vector. It is a pure function of task, metrics and options, so
 // all ranks have the same one; merging the states of two parts of a run is adding integers, in any

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of floating-point values, and the pieces that a value adds to one.
+// Adds floating-point values exactly, and splits a value into the pieces that it adds to a sum.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One dataset of an HDF5 file: what it is, and its elements.
+// Describes one dataset of an HDF5 file and reads its elements.
 #pragma once
 
 #include <cstddef>

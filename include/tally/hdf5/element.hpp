@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the elements of an HDF5 dataset may be: little-endian standard types, or text.
+// Names the types that the elements of an HDF5 dataset may have: little-endian standard types, or
+// text.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which HDF5 library is in the process, and which files are for it.
+// Says which HDF5 library is in the process, and which files are HDF5 files.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDF5 files opened for reading, with distrust, and what they say of their objects.
+// Opens HDF5 files for reading, without trust in what they hold, and says what they hold.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HDF5 file being written: contiguous, unfiltered, without time stamps, in the format of HDF5
-// 1.10, so that the same content is the same bytes.
+// Writes an HDF5 file: contiguous, unfiltered, without time stamps, in the format of HDF5 1.10, so
+// that the same content is the same bytes.
 //
 // The caller gives a temporary path, calls close(), and publishes the file (tally::publish_file).
-// Every call is checked, close() too: a full disk is an Error(kind), never a valid-looking file.
-// A Writer destroyed without close() leaves an unfinished file, which the caller removes.
+// Every call is checked, close() too: a full disk is an Error(kind), never a valid-looking file. A
+// Writer destroyed without close() leaves an unfinished file, which the caller removes.
 #pragma once
 
 #include <cstddef>

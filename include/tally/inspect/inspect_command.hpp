@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `tally inspect`.
+// Runs the command `tally inspect`.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The State of a run where a device counts into it.
+// Keeps the State of a run where a device counts into it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sure a metric is: 95 % intervals.
+// Computes 95 % intervals of metrics, which say how sure a metric is.
 #pragma once
 
 #include <cstdint>

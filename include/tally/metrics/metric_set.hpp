@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of one run: one layout, one update per batch, one finalize. Knows no rank and no
-// file.
+// Computes the metrics of one run: a MetricSet has one layout, one update per batch, one finalize.
+// It knows no rank and no file.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one pass over the scores of a batch: statistics of each sample, and counts into the State. On
-// a GPU and on the CPU the same bits for the same scores.
+// Goes over the scores of a batch in one pass, which finds the statistics of each sample and counts
+// them into the State. A GPU and the CPU give the same bits for the same scores.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over the scores of samples that have one class label each.
+// Computes, in one pass over the scores, the statistics of samples that have one class label each.
 #pragma once
 
 #include <cstdint>

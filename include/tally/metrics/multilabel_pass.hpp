@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one pass over the scores of a batch whose labels are judged one by one: statistics of each
-// sample, and counts into the State. On a GPU and on the CPU the same bits for the same scores.
+// Goes over the scores of a batch with independent labels in one pass, which finds the statistics
+// of each sample and counts them into the State. A GPU and the CPU give the same bits for the same
+// scores.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of metrics, some of which have a number in them: "accuracy_top<k>", "f<beta>_macro".
+// Parses and makes names of metrics, some of which have a number in them: "accuracy_top<k>",
+// "f<beta>_macro".
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model's outputs are, and by whose definitions metrics are computed where packages differ:
-// the values of `--outputs` and `--definitions`.
+// Defines the values of `--outputs` and `--definitions`: what a model's outputs are, and by whose
+// definitions metrics are computed where packages differ.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often a sample occurs in a replicate of the bootstrap: a Poisson(1) number that depends on
-// seed, replicate and global sample index alone, hence on no rank, no batch and no order.
+// Draws how often a sample occurs in a replicate of the bootstrap: a Poisson(1) number that depends
+// on seed, replicate and global sample index alone, hence on no rank, no batch and no order.
 //
 // Poisson weights stand for drawing with replacement where no one knows N (Oza and Russell 2001;
 // Chamandy et al. 2012, "Estimating uncertainty for massive data streams").

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows to be counted again, some of them or with other weights: subgroups, replicates of a
-// bootstrap.
+// Works out once what each row adds to a State, so that rows can be recounted fast, some of them or
+// with other weights: for subgroups and replicates of a bootstrap.
 #pragma once
 
 #include <cstdint>

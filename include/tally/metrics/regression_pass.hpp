@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one pass over what a regression predicted, values or pixels, and sums into the State. On a
-// GPU and on the CPU the same bits for the same predictions.
+// Goes once over what a regression predicted, values or pixels, and adds sums to the State. A GPU
+// and the CPU give the same bits for the same predictions.
 #pragma once
 
 #include <cstdint>

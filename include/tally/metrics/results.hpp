@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of a run, ready for a report.
+// Holds the metrics of a run, ready for a report.
 #pragma once
 
 #include <cstdint>

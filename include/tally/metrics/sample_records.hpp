@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes find of a sample, or of what is scored as a whole, a struct for each kind: every
-// metric and record column is made of them. Plain data: kernels write and read it.
+// Defines what the passes find of a sample, or of what is scored as a whole, as a struct for each
+// kind: every metric and record column is made of them. All are plain data: kernels write and read
+// them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass over the scores of an image's pixels. On a GPU its pixels are predicted there, and
-// counted on the CPU.
+// Goes over the scores of an image's pixels, predicts their classes and counts them. On a GPU the
+// pixels are predicted there, and counted on the CPU.
 #pragma once
 
 #include <cstdint>

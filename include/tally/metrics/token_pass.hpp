@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over the scores of sequences, at each place of which a token is to be predicted. Places
-// that are not scored are passed over. On a GPU and on the CPU the same bits for the same scores.
+// Goes once over the scores of sequences, at each place of which a token is to be predicted. Places
+// that are not scored are passed over. A GPU and the CPU give the same bits for the same scores.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts from which every metric of a ROC or precision-recall curve follows, and the points of
-// these curves, for tables and plots.
+// Defines the counts from which every metric of a ROC or precision-recall curve follows, and makes
+// the points of these curves, for tables and plots.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics that are made of curves, by their names.
+// Computes the metrics that are made of curves, by their names.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves and rank sums as bytes, for digests: equal results are equal bytes.
+// Writes curves and rank sums as bytes, for digests: equal results are equal bytes.
 #pragma once
 
 #include <cstddef>

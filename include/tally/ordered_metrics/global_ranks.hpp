@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of one column, and how many values lie below and above each of them.
+// Holds the values of one column, and counts how many values lie below and above each of them.
 #pragma once
 
 #include <cstddef>

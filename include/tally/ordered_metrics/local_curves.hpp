@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that lie in one process, to be counted many times, each time with other weights: sorted by
-// the bins of their scores, and their curves. Nothing here is collective.
+// Counts the curves of rows that lie in one process many times, each time with other weights: the
+// rows are sorted by the bins of their scores once. Nothing here is collective.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics of one class's curve, pure functions of integer counts, and their averages over classes.
-// None where a metric is undefined.
+// Computes the metrics of one class's curve, as pure functions of integer counts, and their
+// averages over classes. There is no value where a metric is undefined.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question answering where a question may have no answer: what the best of all thresholds would
-// give.
+// Finds what the best of all thresholds would give in question answering where a question may have
+// no answer.
 #pragma once
 
 #include <cstdint>

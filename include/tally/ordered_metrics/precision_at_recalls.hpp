@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precision of detections at fixed recalls, as COCO's evaluation reads it.
+// Computes the precision of detections at fixed recalls, as COCO's evaluation reads it.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's part of the scores that curves are made of, and the one way in which they are read:
-// window by window, checked, as keys.
+// Reads one rank's part of the scores that curves are made of, in the one way in which they are
+// read: window by window, checked, as keys.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spearman's rank correlation between predictions and targets: its rows, its sums and what they
-// give, of rows that lie in one process, too. Nothing here is collective.
+// Defines the rows and sums of Spearman's rank correlation between predictions and targets, and
+// computes the correlation from the sums, and the sums of rows that lie in one process. Nothing
+// here is collective.
 #pragma once
 
 #include <array>

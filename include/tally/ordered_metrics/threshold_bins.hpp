@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The distinct scores of positives, and all counts of all curves as one vector: each element of the
-// scores belongs to one bin of it.
+// Collects the distinct scores of positives, and lays out all counts of all curves as one vector of
+// bins: each element of the scores belongs to one bin.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who evaluates what: a global grid of batches, cut into one contiguous slice for each rank.
+// Decides which rank evaluates which samples: a global grid of batches is cut into one contiguous
+// slice for each rank.
 //
 // Batch k holds samples [k*B, (k+1)*B) whatever the number of ranks, so that the model sees the
 // same batches on 1 and on 64 ranks and its outputs are the same bits.

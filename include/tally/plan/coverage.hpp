@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the evidence of a complete run must be: every sample index exactly once.
+// Computes the evidence that a complete run must have: that of every sample index exactly once.
 #pragma once
 
 #include <cstdint>

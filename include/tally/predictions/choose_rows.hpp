@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of a predictions.h5 a person wants to see, for `tally inspect`.
+// Chooses the rows of a predictions.h5 that a person wants to see, for `tally inspect`.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's records, in the order of its samples: in memory up to a bound, then in a file on
+// Keeps one rank's records, in the order of its samples: in memory up to a bound, then in a file on
 // node-local disk that has no name and vanishes with the process.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A predictions.h5 as lines for people: what it holds, and rows of it.
+// Describes a predictions.h5 as lines for people: what it holds, and rows of it.
 #pragma once
 
 #include <cstdint>

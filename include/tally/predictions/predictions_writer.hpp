@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// predictions.h5: one row per sample, written in order.
+// Writes predictions.h5: one row per sample, in order.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is recorded for each sample, as columns of rows of fixed size, or of any length.
+// Defines what is recorded for each sample, as columns of rows of fixed size, or of any length.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A predictions.h5, opened for reading: to look at its rows, or to score them.
+// Opens a predictions.h5 for reading: to look at its rows, or to score them.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From stored pixels to what the model takes: (pixel * scale - mean) / std, channels in the model's
-// order, as a tensor of logical shape [batch, channels, height, width] that lies channels-last in
-// memory.
+// Makes what the model takes of stored pixels: (pixel * scale - mean) / std, channels in the
+// model's order, as a tensor of logical shape [batch, channels, height, width] that lies
+// channels-last in memory.
 #pragma once
 
 #include <cstdint>

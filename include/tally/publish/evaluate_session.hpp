@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One evaluation of an open session, from the loop to the files of its result.
+// Runs one evaluation of an open session, from the loop to the files of its result.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `tally check` prints.
+// Writes the text that `tally check` prints.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table that a person reads at the end of a run.
+// Writes the table that a person reads at the end of a run.
 #pragma once
 
 #include <filesystem>

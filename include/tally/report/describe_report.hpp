@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report.json on disk says.
+// Reads a report.json on disk and says what it holds.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a run's time went that no model used, who was slow, and what it took: arithmetic over a
-// report's timings.
+// Finds where a run's time went that no model used, which ranks were slow, and what energy the run
+// took. It is arithmetic over a report's timings.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// events.jsonl: what a run does while it does it, one JSON object in a line.
+// Writes events.jsonl, which says what a run does while it does it, one JSON object in a line.
 #pragma once
 
 #include <cstdint>

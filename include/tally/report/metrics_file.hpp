@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// metrics.h5: metrics of classes, confusion matrices and curves, which are too large for
-// report.json.
+// Writes and describes metrics.h5: metrics of classes, confusion matrices and curves, which are too
+// large for report.json.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run says on stderr while it runs: a bar, or log lines.
+// Shows on stderr how far a run has come while it runs, by a bar or by log lines.
 #pragma once
 
 #include <cstdint>

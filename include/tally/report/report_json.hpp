@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// report.json, the result of a run for programs.
+// Makes the text of report.json, the result of a run for programs.
 #pragma once
 
 #include <string>

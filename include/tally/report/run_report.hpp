@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a run: plain structs in, report.json, metrics.h5 and a table for people out.
+// Defines the report of a run as plain structs, of which report.json, metrics.h5 and a table for
+// people are made.
 #pragma once
 
 #include <cstdint>

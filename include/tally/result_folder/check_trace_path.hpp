@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the file of --trace can be written: asked before the run starts.
+// Checks, before the run starts, whether the file of --trace can be written.
 #pragma once
 
 #include <filesystem>

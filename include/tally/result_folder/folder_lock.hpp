@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// At most one process writes to an output folder at a time.
+// Locks an output folder, so that at most one process writes to it at a time.
 #pragma once
 
 #include <filesystem>

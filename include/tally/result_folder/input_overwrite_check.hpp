@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run reads, by the option that names it: none of it is to be replaced by its result.
+// Lists what a run reads, by the option that names it, and checks that its result replaces none of
+// it.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of one result. Rank 0 owns it; a run that does not end well leaves nothing in it, and
-// an earlier result as it was.
+// Makes and publishes the folder of one result. Rank 0 owns it; a run that does not end well leaves
+// nothing in it, and an earlier result as it was.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tally score`: opening predictions that were saved, in place of loading a model.
+// Opens predictions that were saved, which `tally score` takes in place of a model.
 #pragma once
 
 #include <memory>

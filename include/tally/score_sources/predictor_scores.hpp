@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outputs of a predictor over the batches of the data set, as the scores of a run.
+// Takes the outputs of a predictor over the batches of the data set as the scores of a run.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the digests of a run can be those of another one, as far as its model goes.
+// Decides whether the digests of a run can be those of another one, as far as its model goes.
 #pragma once
 
 #include <string>

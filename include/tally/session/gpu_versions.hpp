@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's libraries in this process: one copy of each, and versions that go together.
+// Checks CUDA's libraries in this process: there must be one copy of each, and their versions must
+// go together.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank has counted and recorded of its samples after the loop, the samples that it
+// Holds what one rank has counted and recorded of its samples after the loop, the samples that it
 // retained, and the folder for records that outgrow memory.
 #pragma once
 

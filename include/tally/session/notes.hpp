@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notes of a run for its user: what the report lists beside the metrics.
+// Collects the notes of a run for its user, which the report lists beside the metrics.
 #pragma once
 
 #include <string>

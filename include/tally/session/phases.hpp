@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long each step of a run took, on this rank and over all.
+// Measures how long each step of a run took, on this rank and over all.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the scores of a run come from: a model, or predictions that were saved (`tally score`).
+// Declares the interface of what gives the scores of a run: a model, or predictions that were saved
+// (`tally score`).
 #pragma once
 
 #include <optional>

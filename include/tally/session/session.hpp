@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluation session: everything that a run opens and decides before its first batch.
+// Defines the evaluation session, which is everything that a run opens and decides before its first
+// batch.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace that --trace asks for: recorded on every rank, brought to rank 0, published there.
+// Makes the trace that --trace asks for: it is recorded on every rank, brought to rank 0 and
+// published there.
 #pragma once
 
 #include <cstdint>

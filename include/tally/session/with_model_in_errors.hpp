@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rooms below know tensors, not files: their failures get the name of the model file here.
+// Adds the name of the model file to the failures of rooms below, which know tensors and no files.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --stage: this node's part of the data set on a disk of its own.
+// Copies this node's part of the data set to a disk of its own (--stage).
 #pragma once
 
 #include <tally/comm/communicator.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a predictor ready for the loop, at the start of a run and with each new weights.
+// Makes a predictor ready for the loop, at the start of a run and with each new weights.
 #pragma once
 
 #include <string>

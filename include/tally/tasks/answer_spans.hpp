@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question answering: the spans of the context that a model proposes as answers, window by window,
-// and the best of them over the windows of a question. Knows no text.
+// Finds, for question answering, the spans of the context that a model proposes as answers, window
+// by window, and the best of them over the windows of a question. It knows no text.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Question answering: from the best spans of a question, or a text that was saved, to its metrics
-// and records.
+// Makes the answer to a question, and its metrics and records, of the best spans of the question,
+// or of a text that was saved.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What some tasks can do beyond scoring samples, small interfaces, of which a task names those it
-// has: making units of several samples, resampling, scores of classes, pairs of values.
+// Declares what some tasks can do beyond scoring samples, as small interfaces, of which a task
+// names those it has: making units of several samples, resampling, scores of classes, pairs of
+// values.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detection: what a model found in an image, held against the objects that are there. The rules are
-// those of COCO's evaluation (pycocotools' COCOeval, boxes).
+// Matches what a model found in an image with the objects that are there. The rules are those of
+// COCO's evaluation (pycocotools' COCOeval, boxes).
 #pragma once
 
 #include <array>

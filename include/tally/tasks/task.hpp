@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows the model's output: scores into the State, records into the prediction log.
+// Declares what follows the model's output: a task counts scores into the State and makes records
+// for the prediction log.
 #pragma once
 
 #include <cstdint>

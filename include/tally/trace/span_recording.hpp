@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans of time in which a thread does one thing: marked to the end of a scope, kept as events in
-// bounded memory by the recorder that lives, and shown to a profiler.
+// Records spans of time in which a thread does one thing: they are marked to the end of a scope,
+// kept as events in bounded memory by the recorder that lives, and shown to a profiler.
 #pragma once
 
 #include <array>

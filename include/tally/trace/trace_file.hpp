@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace of a job as a file that Perfetto and chrome://tracing show (docs/profiling.md).
+// Writes the trace of a job as a file that Perfetto and chrome://tracing show (docs/profiling.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best checkpoint so far under one name, that of a link or of a copy. One process at a time.
+// Keeps the best checkpoint so far under one name, that of a link or of a copy. One process at a
+// time may do so.
 #pragma once
 
 #include <filesystem>

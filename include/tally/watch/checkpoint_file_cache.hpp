@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files make up a checkpoint, kept until they change.
+// Remembers which files make up a checkpoint until they change.
 #pragma once
 
 #include <filesystem>

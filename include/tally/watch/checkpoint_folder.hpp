@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that training writes its checkpoints to, looked at again and again. Only names and
-// sizes are read, so that it may lie on a network file system. It does not sleep: the caller polls.
+// Polls the folder that training writes its checkpoints to. Only names and sizes are read, so that
+// it may lie on a network file system. It does not sleep: the caller decides when to poll.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpoint that training has written: one version of a file or a folder.
+// Describes a checkpoint that training has written: one version of a file or a folder.
 #pragma once
 
 #include <cstdint>

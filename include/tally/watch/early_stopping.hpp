@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which checkpoint is the best, and whether training should go on. Pure functions of the
-// leaderboard, so that a restart decides as if nothing had happened.
+// Decides which checkpoint is the best, and whether training should go on. All of it is a pure
+// function of the leaderboard, so that a restart decides as if nothing had happened.
 #pragma once
 
 #include <cstdint>

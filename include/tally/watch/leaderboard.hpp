@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of every checkpoint: leaderboard.jsonl, the record of truth, and leaderboard.csv,
-// made of it for tables. One process at a time writes to them.
+// Records what became of every checkpoint: in leaderboard.jsonl, the record of truth, and in
+// leaderboard.csv, made of it for tables. One process at a time writes to them.
 #pragma once
 
 #include <cstdint>

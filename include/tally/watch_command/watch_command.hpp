@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `tally watch`.
+// Runs the command `tally watch`.
 #pragma once
 
 #include <string>

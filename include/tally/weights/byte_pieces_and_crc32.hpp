@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which pieces the bytes of a checkpoint are read and handed round, and the check of their
+// Plans the pieces in which the bytes of a checkpoint are read and handed round, and checks their
 // CRC-32 meanwhile.
 #pragma once
 

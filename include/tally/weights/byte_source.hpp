@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes that can be read at any place: of a file, of a part of one, of memory; and the errors of
-// bytes that are not what they should be. Files are not mapped: one that shrinks while it is read
-// is an error then, not a signal.
+// Reads bytes at any place: of a file, of a part of one, of memory; and defines the errors of bytes
+// that are not what they should be. Files are not mapped: one that shrinks while it is read is an
+// error then, not a signal.
 #pragma once
 
 #include <cstddef>

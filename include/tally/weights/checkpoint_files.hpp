@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files make up a checkpoint, without opening a tensor: to wait until it is whole.
+// Lists the files that make up a checkpoint, without opening a tensor: to wait until it is whole.
 #pragma once
 
 #include <filesystem>

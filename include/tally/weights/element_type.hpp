@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types of stored weights, with their names in torch.save and safetensors files.
+// Lists the element types of stored weights, with their names in torch.save and safetensors files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kind of a file that is given as model or weights, found from its bytes.
+// Finds from its bytes the kind of a file that is given as model or weights.
 #pragma once
 
 #include <cstddef>

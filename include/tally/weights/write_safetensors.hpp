@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any checkpoint as one safetensors file.
+// Writes any checkpoint as one safetensors file.
 #pragma once
 
 #include <filesystem>

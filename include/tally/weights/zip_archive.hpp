@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A zip archive as PyTorch writes it: uncompressed entries under one folder.
+// Reads a zip archive as PyTorch writes it: uncompressed entries under one folder.
 #pragma once
 
 #include <cstddef>

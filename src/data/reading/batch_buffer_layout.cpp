@@ -8,8 +8,11 @@
 namespace tally::data {
 namespace {
 
+// 64 bytes are a cache line and the widest vector register (AVX-512).
 constexpr std::int64_t kAlignment = 64;
 
+// Adds a column's field at `offset` and returns the offset of the next one. The size of a row comes
+// from the file, so every step is checked for overflow.
 std::int64_t placed(const DataSetInfo& info, const ColumnInfo& column, std::int64_t batch_size,
                     std::int64_t offset, std::vector<SlotField>& fields) {
   std::int64_t bytes = 0, end = 0;

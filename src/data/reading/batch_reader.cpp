@@ -22,8 +22,8 @@
 
 namespace tally::data {
 
-// A ring of slots between the threads and one reader (next()). Batch i of the slice lies in slot i
-// modulo the number of slots; each thread takes the next i that none has.
+// The slots are a ring between the threads and one reader (next()). Batch i of the slice lies in
+// slot i modulo the number of slots; each thread takes the next i that none has.
 struct BatchReader::Impl {
   Impl(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
        std::vector<std::span<std::byte>> memory, ReadAhead the_ahead);
@@ -73,6 +73,8 @@ BatchReader::Impl::Impl(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
       filled(slots.size(), -1),
       first_failed(the_slice.count) {
   check();
+  // The tensors of a slot are the same views for every batch in it: only bytes and sample range
+  // change.
   for (const auto& slot : slots) {
     batches.push_back({.index = 0,
                        .samples = {},
@@ -82,6 +84,7 @@ BatchReader::Impl::Impl(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
     const auto lengths = slot_views(layout.lengths, slot.data(), grid.batch_size());
     if (!lengths.empty()) batches.back().lengths = lengths.front();
   }
+  // The caches must know the number of threads before the first of them reads.
   data_set.expect(grid.samples_of(slice), ahead.threads);
   for (int thread = 0; thread < std::min<std::int64_t>(ahead.threads, slice.count); ++thread) {
     threads.emplace_back([this, thread](const std::stop_token& stop) { run(stop, thread); });
@@ -91,6 +94,8 @@ BatchReader::Impl::Impl(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
 void BatchReader::Impl::check() const {
   const bool large_enough = std::ranges::all_of(
       slots, [&](const auto& slot) { return std::cmp_greater_equal(slot.size(), layout.bytes); });
+  // There must be at least one slot more than the consumer holds, or no thread could read and
+  // next() would wait for ever.
   if (ahead.held < 1 || ahead.threads < 1 || std::ssize(slots) <= ahead.held || !large_enough) {
     throw Error(ErrorKind::internal,
                 format("a batch reader of which {} batches are held needs more slots, of {} bytes, "
@@ -109,6 +114,7 @@ void BatchReader::Impl::run(const std::stop_token& stop, int thread) {
   while (const auto i = take_free(stop)) {
     const std::size_t slot = to_size(*i) % slots.size();
     Batch& batch = batches[slot];
+    // The span adds its seconds at the end of its scope, also where reading throws.
     std::exception_ptr problem;
     double took_s = 0.0;
     try {
@@ -125,6 +131,7 @@ void BatchReader::Impl::run(const std::stop_token& stop, int thread) {
     if (!problem) {
       filled[slot] = *i;
     } else if (*i < first_failed) {
+      // Several threads may fail: the first batch is reported, whichever thread is the faster one.
       first_failed = *i;
       failure = problem;
       slot_freed.notify_all();  // nothing more is begun
@@ -133,21 +140,25 @@ void BatchReader::Impl::run(const std::stop_token& stop, int thread) {
   }
 }
 
-// The next batch of the slice, once its slot is free; none when all are begun, one has failed (all
-// before it are begun) or the threads are asked to stop.
+// Returns the next batch of the slice, once its slot is free; none when all are begun, one has
+// failed (all before it are begun) or the threads are asked to stop.
 std::optional<std::int64_t> BatchReader::Impl::take_free(const std::stop_token& stop) {
   trace::Span span(trace::Kind::data, "wait_for_slot");
   std::unique_lock lock(mutex);
   const auto is_over = [&] { return num_begun == slice.count || first_failed < slice.count; };
+  // A batch's slot is free once the batch that was there, as many before it as there are slots, has
+  // been given back.
   slot_freed.wait(lock, stop,
                   [&] { return is_over() || num_begun - num_freed < std::ssize(slots); });
   if (stop.stop_requested() || is_over()) return std::nullopt;
+  // After the last batch, threads that wait for a slot have nothing left to wait for.
   if (num_begun + 1 == slice.count) slot_freed.notify_all();
   span.set_batch({slice.first + num_begun});
   return num_begun++;
 }
 
-// False when asked to stop.
+// Returns false where it was asked to stop; the batch is not complete then. A stop waits for one
+// column of a batch at most.
 bool BatchReader::Impl::fill(Batch& batch, std::span<std::byte> memory,
                              const std::stop_token& stop) {
   for (const auto* fields : {&layout.inputs, &layout.targets, &layout.lengths}) {
@@ -156,6 +167,7 @@ bool BatchReader::Impl::fill(Batch& batch, std::span<std::byte> memory,
       read_field(field, batch.samples, memory);
     }
   }
+  // These checks compare targets with lengths, which are read last.
   for (const SlotField& field : layout.targets) {
     if (field.column->is_in_sequence) check_in_sequences(field, batch, memory);
     if (field.column->padding && batch.lengths) check_behind_sequences(field, batch, memory);
@@ -163,7 +175,8 @@ bool BatchReader::Impl::fill(Batch& batch, std::span<std::byte> memory,
   return true;
 }
 
-// Behind a sequence's end there is padding, of which models say nothing.
+// Places that a target names must lie in the sequence: behind its end there is padding, of which
+// models say nothing.
 void BatchReader::Impl::check_in_sequences(const SlotField& field, const Batch& batch,
                                            std::span<const std::byte> memory) const {
   const auto* const places = reinterpret_cast<const std::int32_t*>(memory.data() + field.offset);
@@ -176,7 +189,8 @@ void BatchReader::Impl::check_in_sequences(const SlotField& field, const Batch& 
   }
 }
 
-// Nor is there anything to be scored.
+// Behind a sequence's end every label must be ignore_index: there is nothing to be scored, and
+// batches sorted by length leave these places out.
 void BatchReader::Impl::check_behind_sequences(const SlotField& field, const Batch& batch,
                                                std::span<const std::byte> memory) const {
   const ColumnInfo& column = *field.column;
@@ -209,6 +223,8 @@ void BatchReader::Impl::read_field(const SlotField& field, plan::SampleRange sam
 
 const Batch* BatchReader::Impl::next() {
   std::unique_lock lock(mutex);
+  // The consumer is done with the oldest of the batches that it holds as soon as it asks for one
+  // more.
   if (num_taken - num_freed == ahead.held) {
     ++num_freed;
     slot_freed.notify_one();
@@ -216,6 +232,8 @@ const Batch* BatchReader::Impl::next() {
   if (num_taken == slice.count) return nullptr;
   const std::size_t slot = to_size(num_taken) % slots.size();
   const Stopwatch watch;
+  // The number in `filled` tells this batch from an older one in the same slot. Batches before the
+  // first that failed are still handed out: all of them were begun.
   batch_ready.wait(lock, [&] { return filled[slot] == num_taken || first_failed <= num_taken; });
   wait_s += watch.elapsed_s();
   if (first_failed <= num_taken) std::rethrow_exception(failure);

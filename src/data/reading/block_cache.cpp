@@ -6,7 +6,7 @@
 
 namespace tally::data {
 
-// A promise where the caller has to make the block.
+// Sets `promise` where the block is not there and the caller has to make it.
 std::shared_future<BlockCache::Block> BlockCache::find_or_begin(std::int64_t number,
                                                                 Promise& promise) {
   const std::lock_guard lock(mutex_);
@@ -17,14 +17,18 @@ std::shared_future<BlockCache::Block> BlockCache::find_or_begin(std::int64_t num
   }
   promise = std::make_shared<std::promise<Block>>();
   entries_.push_front({number, promise->get_future().share()});
+  // A block that is dropped while it is used or made stays alive by the futures of those who need
+  // it.
   while (entries_.size() > most_) entries_.pop_back();
   return entries_.front().block;
 }
 
 void BlockCache::fulfil(std::int64_t number, std::promise<Block>& promise, const Make& make) {
+  // The lock is not held meanwhile: other threads find and make other blocks.
   try {
     promise.set_value(make());
   } catch (...) {
+    // All who wait get the error; the entry goes, so that a later caller tries again.
     promise.set_exception(std::current_exception());
     const std::lock_guard lock(mutex_);
     std::erase_if(entries_, [&](const Entry& entry) { return entry.number == number; });

@@ -14,6 +14,7 @@
 namespace tally::data {
 namespace {
 
+// The filter fletcher32 appends its checksum to the chunk.
 constexpr std::size_t kSumBytes = 4;
 
 bool is_left_out(std::uint32_t left_out, std::size_t filter) {
@@ -27,8 +28,9 @@ void unshuffle_elements(const std::byte* from, std::size_t count, std::byte* out
   }
 }
 
-// The first bytes of all elements, then the second ones, …; what is left of a part of an element
-// stands behind as it is.
+// HDF5's filter shuffle stores the first bytes of all elements, then the second ones, and so on;
+// bytes behind the last whole element follow as they are. Usual sizes are template arguments, which
+// gives the inner loop a constant length.
 void unshuffle(std::span<const std::byte> from, std::size_t element_bytes, std::byte* out) {
   const std::size_t count = from.size() / element_bytes;
   switch (element_bytes) {
@@ -52,8 +54,8 @@ void unshuffle(std::span<const std::byte> from, std::size_t element_bytes, std::
   std::ranges::copy(from.subspan(count * element_bytes), out + count * element_bytes);
 }
 
-// The order of the stored bytes, and the one of HDF5 before 1.6.3 on little-endian machines, which
-// HDF5 takes, too.
+// The sum is accepted in the order of the stored bytes, and in that which HDF5 before 1.6.3 wrote
+// on little-endian machines, which HDF5 accepts, too.
 bool matches(std::uint32_t sum, std::span<const std::byte> stored) {
   std::uint32_t expected = 0;
   std::memcpy(&expected, stored.data(), kSumBytes);
@@ -64,6 +66,7 @@ bool matches(std::uint32_t sum, std::span<const std::byte> stored) {
 }  // namespace
 
 bool ChunkDecoder::knows(const hdf5::DatasetInfo& info) {
+  // What is not known here is read by HDF5, which is slower but right (docs/decisions/017).
   const auto once = [&](const char* name) { return std::ranges::count(info.filters, name) <= 1; };
   const bool shuffled = std::ranges::count(info.filters, "shuffle") > 0;
   return info.storage == hdf5::Storage::chunked && !info.chunk_shape.empty() &&
@@ -86,7 +89,8 @@ struct ChunkDecoder::Pass {
   std::array<std::vector<std::byte>, 2>& scratch;
   std::string problem = {};
 
-  // Where the bytes before the filters go: straight to their place where no filter is left.
+  // Returns where a filter's output goes: straight to its place where no filter is left, else to
+  // the buffer that does not hold the input. Buffers only grow.
   std::span<std::byte> target(std::size_t bytes, bool is_last) {
     if (is_last && bytes == out.size()) return out;
     auto& buffer = rest.data() == scratch[0].data() ? scratch[1] : scratch[0];
@@ -97,7 +101,9 @@ struct ChunkDecoder::Pass {
 
 void ChunkDecoder::undo(std::size_t filter, std::uint32_t left_out, Pass& pass) const {
   bool is_last = true;
-  std::size_t bytes = pass.out.size();  // behind the filters before this one, unless they deflate
+  // How many bytes the filter was given when it was applied: those of the elements, and a checksum
+  // for each fletcher32 before it. Deflate alone needs it, and occurs once.
+  std::size_t bytes = pass.out.size();
   for (std::size_t before = 0; before < filter; ++before) {
     if (is_left_out(left_out, before)) continue;
     is_last = false;
@@ -118,6 +124,7 @@ void ChunkDecoder::undo(std::size_t filter, std::uint32_t left_out, Pass& pass) 
     }
     case Filter::deflate: {
       const auto target = pass.target(bytes, is_last);
+      // A stream of any other length is damaged: this bounds what a hostile chunk can write.
       if (!digest::inflate_zlib(pass.rest, target)) {
         pass.problem = format("does not inflate to {} bytes", bytes);
       }
@@ -134,6 +141,7 @@ void ChunkDecoder::undo(std::size_t filter, std::uint32_t left_out, Pass& pass) 
 
 std::string ChunkDecoder::decode(std::span<const std::byte> stored, std::uint32_t left_out,
                                  std::span<std::byte> out) const {
+  // Each thread keeps its buffers, so that chunks are decoded without allocations.
   thread_local std::array<std::vector<std::byte>, 2> scratch;
   Pass pass{stored, out, scratch};
   for (std::size_t filter = filters_.size(); filter-- > 0 && pass.problem.empty();) {
@@ -142,6 +150,7 @@ std::string ChunkDecoder::decode(std::span<const std::byte> stored, std::uint32_
   if (pass.problem.empty() && pass.rest.size() != out.size()) {
     pass.problem = format("holds {} bytes, expected {}", pass.rest.size(), out.size());
   }
+  // Where no filter moved the bytes to their place, as with fletcher32 alone, they are copied.
   if (pass.problem.empty() && pass.rest.data() != out.data()) {
     std::ranges::copy(pass.rest, out.begin());
   }

@@ -12,15 +12,18 @@
 namespace tally::data {
 namespace {
 
+// Decoded chunks of one column take no more memory than this, but for a single chunk that is
+// larger.
 constexpr std::int64_t kMostCachedBytes = 256 << 20;
 
-// A box of elements between two row-major arrays.
+// Copies a box of elements from one row-major array to another.
 struct BoxCopy {
   const Shape& box;   // elements to be copied
   const Shape& from;  // shape of the array they are in
   const Shape& to;    // shape of the array they go to, whose first dimension does not matter
   std::size_t element_bytes;
 
+  // Returns the bytes between neighbours along a dimension.
   static std::size_t stride(const Shape& shape, std::size_t dimension, std::size_t bytes) {
     for (std::size_t d = dimension + 1; d < shape.size(); ++d) bytes *= to_size(shape[d]);
     return bytes;
@@ -29,6 +32,7 @@ struct BoxCopy {
   void run(const std::byte* source, std::byte* target, std::size_t dimension = 0) const {
     const std::size_t from_stride = stride(from, dimension, element_bytes);
     const std::size_t to_stride = stride(to, dimension, element_bytes);
+    // Where box and both arrays agree in all later dimensions, what remains is contiguous in both.
     if (from_stride == to_stride && to_stride == stride(box, dimension, element_bytes)) {
       std::memcpy(target, source, to_size(box[dimension]) * to_stride);
       return;
@@ -53,11 +57,13 @@ ChunkedRows::ChunkedRows(std::filesystem::path file, const hdf5::Dataset& datase
       rows_per_chunk_(info().chunk_shape.front()),
       num_tiles_(num_tiles(info())),
       chunk_bytes_(num_elements(info().chunk_shape) * hdf5::size_bytes(info().element)) {
+  // Until expect() is called there is one thread, and nothing is decoded ahead.
   expect({0, 0}, 1);
 }
 
 void ChunkedRows::expect(plan::SampleRange rows, int threads) {
-  // Each thread stands in some chunks that share rows, and the next ones are those of another.
+  // Each thread reads rows of some chunks, those that share the rows, and the next ones are needed
+  // by the thread that is first through. What is decoded ahead must fit beside the chunks in use.
   const std::int64_t wanted = (threads + 1) * num_tiles_;
   const std::int64_t kept = std::clamp<std::int64_t>(kMostCachedBytes / chunk_bytes_, 1, wanted);
   cache_.set_capacity(to_size(kept));
@@ -74,6 +80,8 @@ void ChunkedRows::read(std::int64_t first, std::int64_t count, std::span<std::by
     const std::int64_t behind = std::min(end, (across + 1) * rows_per_chunk_);
     const auto part = out.subspan(to_size((row - first) * info().row_bytes()),
                                   to_size((behind - row) * info().row_bytes()));
+    // Chunks at the end of the dataset are stored at full size, so they do not fit their place, and
+    // go through the cache as chunks do whose rows several batches share.
     if (is_whole_rows && behind - row == rows_per_chunk_) {
       decode(across, part);
     } else {
@@ -82,6 +90,7 @@ void ChunkedRows::read(std::int64_t first, std::int64_t count, std::span<std::by
         const auto block = cache_.get(
             chunk, [&] { return decoded(chunk); },
             [&] {
+              // Several threads need one chunk mainly where it holds more rows than a batch.
               if (rows_per_chunk_ > count) decode_ahead(chunk);
             });
         copy_rows(block.get(), tile, row - across * rows_per_chunk_, behind - row, part.data());
@@ -115,12 +124,13 @@ void ChunkedRows::stage(const std::shared_ptr<StagedFile>& copy, plan::SampleRan
     const std::uint32_t left_out = dataset_.read_raw_chunk(chunk, stored);
     copied.push_back({copy->append(stored), stored.size(), left_out});
   }
+  // The copy is used only once it is whole.
   copy_ = copy;
   first_copied_ = chunks.first;
   copied_ = std::move(copied);
 }
 
-// From the copy where it has the chunk.
+// Reads the chunk from the copy where that has it, else from the file.
 std::uint32_t ChunkedRows::read_stored(std::int64_t chunk, std::vector<std::byte>& bytes) const {
   if (chunk < first_copied_ || chunk - first_copied_ >= std::ssize(copied_)) {
     return dataset_.read_raw_chunk(chunk, bytes);
@@ -146,7 +156,8 @@ BlockCache::Block ChunkedRows::decoded(std::int64_t chunk) const {
   return block;
 }
 
-// While another thread decodes `chunk`, of which many batches are: those behind it.
+// Decodes the chunks behind `chunk`, which another thread decodes meanwhile: the batches that
+// follow need them.
 void ChunkedRows::decode_ahead(std::int64_t chunk) {
   for (std::int64_t next = chunk + 1; next <= chunk + ahead_; ++next) {
     if (next / num_tiles_ * rows_per_chunk_ >= wanted_end_) return;
@@ -154,8 +165,8 @@ void ChunkedRows::decode_ahead(std::int64_t chunk) {
   }
 }
 
-// Rows [first, first + count) of a chunk to the same rows of the dataset, of which `out` holds no
-// others.
+// Copies rows [first, first + count) of a chunk to the same rows of the dataset; `out` holds these
+// rows and no others.
 void ChunkedRows::copy_rows(const std::byte* chunk, std::int64_t tile, std::int64_t first,
                             std::int64_t count, std::byte* out) const {
   const Shape grid = info().chunk_grid();
@@ -164,6 +175,8 @@ void ChunkedRows::copy_rows(const std::byte* chunk, std::int64_t tile, std::int6
   Shape box(shape.size());
   std::size_t place = 0, stride = element_bytes;  // of the tile's corner in a row
   for (std::size_t d = shape.size() - 1; d > 0; tile /= grid[d], --d) {
+    // Tiles are numbered row-major. One at the edge reaches beyond the dataset, where nothing is
+    // copied.
     const std::int64_t corner = tile % grid[d] * chunk_shape[d];
     box[d] = std::min(chunk_shape[d], shape[d] - corner);
     place += to_size(corner) * stride;

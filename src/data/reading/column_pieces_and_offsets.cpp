@@ -16,6 +16,8 @@ namespace tally::data {
 void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRange samples,
                     std::int64_t rows, const UsePiece& use) {
   constexpr std::int64_t kPieceBytes = 1 << 20;
+  // Pieces are of whole units, that is, of whole checksum blocks where `rows` is that of a table,
+  // so that no block is read twice. A table may name blocks longer than the column.
   const std::int64_t unit =
       std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(column.num_rows, 1));
   const std::int64_t units = std::max<std::int64_t>(1, kPieceBytes / (unit * column.row_bytes()));
@@ -23,6 +25,8 @@ void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRan
   for (std::int64_t done = 0; done < samples.count; done += unit * units) {
     const std::int64_t count = std::min(unit * units, samples.count - done);
     buffer.resize(to_size(count * column.row_bytes()));
+    // Values are not checked: inspection counts those that are not allowed instead of ending at the
+    // first.
     data_set.read_rows(column, samples.first + done, count, buffer, RowCheck::checksums_only);
     use(samples.first + done, buffer);
   }
@@ -35,7 +39,8 @@ void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t ro
 
 namespace {
 
-// Behind the last row all values are used.
+// Offsets ascend from 0, and the last of all is the number of values. Of a part of the offsets what
+// it shows of that is checked, so that no row reaches outside the values.
 void check_offsets(const DataSetInfo& info, const ColumnInfo& column, const ColumnInfo& values,
                    std::int64_t first, std::span<const std::int64_t> offsets) {
   const bool is_last = first + std::ssize(offsets) == column.num_rows;

@@ -14,9 +14,10 @@
 namespace tally::data {
 namespace {
 
-// Read at a time before the checksums are computed: small enough to be in the cache still.
+// So much is read at a time before its checksums are computed: little enough to be in the cache
+// still.
 constexpr std::int64_t kPieceBytes = 256 << 10;
-// Read at a time to be staged: what parallel file systems like.
+// So much is read at a time to be staged: parallel file systems are fast with large requests.
 constexpr std::int64_t kStagedPieceBytes = 8 << 20;
 
 }  // namespace
@@ -45,6 +46,8 @@ void ColumnReader::read(std::int64_t first, std::int64_t count, std::span<std::b
   const std::int64_t end = first + count;
   for (std::int64_t row = first; row < end;) {
     const auto rest = out.subspan(to_size((row - first) * row_bytes_));
+    // Whole blocks are read straight to their place. Of a block that the range cuts, all rows are
+    // needed for its checksum, so it is read to a cache and its rows are copied.
     const bool at_block = row % table_.rows_per_block == 0;
     const bool whole = at_block && (end == num_rows() || end - row >= table_.rows_per_block);
     row = whole ? read_whole_blocks(row, end, rest) : copy_from_edge(row, end, rest);
@@ -73,9 +76,11 @@ void ColumnReader::stage(const std::shared_ptr<StagedFile>& copy, plan::SampleRa
     const std::int64_t count = std::min(per_piece, whole.end() - row);
     piece.resize(to_size(count * row_bytes_));
     dataset_.read_rows(row, count, piece);
+    // Pieces lie one behind the other in the copy, because columns are staged in turn.
     const std::int64_t placed = copy->append(piece);
     if (position < 0) position = placed;
   }
+  // The copy is used only once it is whole.
   copy_ = copy;
   copied_ = whole;
   position_ = position;
@@ -93,15 +98,20 @@ void ColumnReader::fetch(std::int64_t first, std::int64_t count, std::span<std::
   bytes_read_ += count * row_bytes_;
 }
 
-// Returns the row behind the last one read. `first` begins a block that ends at or before `end`.
+// Reads as many whole blocks as one piece holds, and returns the row behind them. `first` begins a
+// block that ends at or before `end`.
 std::int64_t ColumnReader::read_whole_blocks(std::int64_t first, std::int64_t end,
                                              std::span<std::byte> out) {
+  // A table may name blocks longer than the column; the minimum keeps the products below from
+  // overflowing.
   const std::int64_t rows_per_block = std::min(table_.rows_per_block, num_rows());
-  // Whole chunks are decoded straight to their place.
+  // Chunks that lie whole in a request are decoded straight to their place, so all blocks are
+  // requested at once.
   const std::int64_t piece_bytes = chunks_ ? (end - first) * row_bytes_ : kPieceBytes;
   const std::int64_t per_piece =
       std::max<std::int64_t>(1, piece_bytes / (rows_per_block * row_bytes_));
   std::int64_t behind = std::min(end, first + per_piece * rows_per_block);
+  // Only the last block of the column may be shorter than the others.
   if (behind < num_rows()) behind -= (behind - first) % rows_per_block;
   fetch(first, behind - first, out);
   for (std::int64_t row = first; row < behind; row += rows_per_block) {
@@ -112,12 +122,13 @@ std::int64_t ColumnReader::read_whole_blocks(std::int64_t first, std::int64_t en
   return behind;
 }
 
-// Returns the row behind the last one copied.
+// Copies rows of the one block that holds `first`, and returns the row behind them.
 std::int64_t ColumnReader::copy_from_edge(std::int64_t first, std::int64_t end,
                                           std::span<std::byte> out) {
   const std::int64_t block = first / table_.rows_per_block;
   const std::int64_t block_first = block * table_.rows_per_block;
   const std::int64_t block_rows = std::min(table_.rows_per_block, num_rows() - block_first);
+  // The ranges of two batches mostly meet inside a block: the cache keeps it from being read twice.
   const auto whole = edges_.get(block, [&] {
     auto made = std::make_shared_for_overwrite<std::byte[]>(to_size(block_rows * row_bytes_));
     const std::span bytes(made.get(), to_size(block_rows * row_bytes_));

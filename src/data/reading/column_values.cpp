@@ -22,6 +22,7 @@ RaggedRows read_ragged(DataSet& data_set, std::string_view path, std::int64_t fi
   const std::int64_t begin = rows.offsets.front(), end = rows.offsets.back();
   rows.values.resize(to_size((end - begin) * values.row_bytes()));
   if (end > begin) data_set.read_rows(values, begin, end - begin, rows.values);
+  // In the file offsets count the values of all rows; in the result they are bytes of these rows.
   for (std::int64_t& offset : rows.offsets) offset = (offset - begin) * values.row_bytes();
   return rows;
 }
@@ -35,6 +36,8 @@ std::vector<std::int32_t> group_values(DataSet& data_set, const ColumnInfo& grou
   for_each_piece(data_set, group, {first, count}, 1,
                  [&](std::int64_t, std::span<const std::byte> bytes) {
                    for_each_value<std::int32_t>(bytes, [&](std::size_t, std::int32_t value) {
+                     // One value more than the limit is kept: by it callers know that there are too
+                     // many.
                      if (found.size() <= kMaxGroupValues) found.insert(value);
                    });
                  });

@@ -16,7 +16,8 @@ std::span<const std::int32_t> lengths_of(const Batch& block) {
   return {block.lengths.value().as<const std::int32_t>(), to_size(block.samples.count)};
 }
 
-// The first `row_bytes` of each of `rows` of a block, one behind the other; zeros fill the batch.
+// Copies the first `row_bytes` of each of `rows` of a block, one behind the other. Zeros fill the
+// batch up, because the slot may hold an older one.
 void gather_rows(const TensorView& block, std::span<const std::int64_t> rows,
                  std::int64_t row_bytes, std::span<std::byte> out) {
   const std::int64_t stride = block.strides.front() * size_bytes(block.dtype);
@@ -28,7 +29,8 @@ void gather_rows(const TensorView& block, std::span<const std::int64_t> rows,
   std::fill(to, out.data() + out.size(), std::byte{0});
 }
 
-// Sequences are cut to `length`.
+// Makes the tensor of a batch in its slot. Sequences are cut to `length`: they lie along the first
+// dimension of a row, so what remains are the first bytes of the row.
 TensorView gathered(const TensorView& block, const SlotField& field, std::int64_t length,
                     std::span<const std::int64_t> rows, std::int64_t batch_size,
                     std::span<std::byte> slot) {
@@ -59,11 +61,14 @@ void LengthBuckets::open(const Batch& block) {
   by_length_.resize(to_size(block.samples.count));
   std::iota(by_length_.begin(), by_length_.end(), 0);
   const auto lengths = lengths_of(block);
+  // A stable sort keeps equal lengths in order of index, so that the batches, and by them the bits
+  // of the model's outputs, are the same on any number of ranks.
   std::ranges::stable_sort(by_length_, {}, [&](std::int64_t row) { return lengths[to_size(row)]; });
 }
 
 const Batch* LengthBuckets::next() {
   if (block_ == nullptr || num_taken_ == block_->samples.count) {
+    // This gives the block before back to its reader: its rows were copied into slots of batches.
     const Batch* block = blocks_.next();
     if (block == nullptr) return nullptr;
     open(*block);
@@ -78,10 +83,12 @@ const Batch* LengthBuckets::next() {
 void LengthBuckets::fill(Batch& batch, std::span<std::byte> slot) const {
   const std::int64_t count = std::min(batch_size_, block_->samples.count - num_taken_);
   const auto rows = std::span(by_length_).subspan(to_size(num_taken_), to_size(count));
+  // Rows are sorted, so the last one is the longest. Rounding up must not go beyond what is stored.
   const std::int64_t longest = lengths_of(*block_)[to_size(rows.back())];
   const std::int64_t rounded = (longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
   const std::int64_t length = std::min(rounded, info_.columns.lengths->range->most);
 
+  // Batches have the numbers that they have in the grid of batches, of which a block is several.
   batch.index = block_->index * batches_per_block_ + num_taken_ / batch_size_;
   batch.samples = {block_->samples.first, count};
   batch.indices.assign(rows.begin(), rows.end());

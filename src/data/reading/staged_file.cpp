@@ -12,7 +12,9 @@
 namespace tally::data {
 namespace {
 
-// 0, or the error; a file system that cannot set room aside is no error.
+// Returns 0 or the error number. A file system that cannot set room aside is no error. fallocate()
+// refuses 0 bytes. posix_fallocate() is not used: where the file system cannot do it, that writes
+// to every block instead.
 int set_room_aside(int descriptor, std::int64_t bytes) {
   if (bytes == 0) return 0;
   int result = 0;
@@ -28,6 +30,7 @@ StagedFile::StagedFile(std::filesystem::path folder, std::int64_t bytes)
     : folder_(std::move(folder)) {
   descriptor_ = open_scratch(folder_);
   if (!descriptor_) fail("create", errno_text(errno));
+  // What does not fit is refused here, before the data set is read for it.
   if (const int error = set_room_aside(descriptor_.get(), bytes); error != 0) {
     fail(format("set {} bytes aside for", bytes), errno_text(error));
   }

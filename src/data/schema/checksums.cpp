@@ -15,6 +15,8 @@
 namespace tally::data {
 
 std::int64_t num_blocks(std::int64_t num_rows, std::int64_t rows_per_block) {
+  // Rounding up by an addition before the division could overflow: rows_per_block is any number of
+  // the file.
   return num_rows / rows_per_block + (num_rows % rows_per_block != 0 ? 1 : 0);
 }
 
@@ -30,6 +32,7 @@ std::int64_t rows_per_checksum(const hdf5::Reader& file, std::string_view column
         file.path(), path,
         format("attribute 'rows_per_block' is {}, expected 1 or more", rows_per_block));
   }
+  // A table of another length would compare blocks with sums of other blocks, or of none.
   const Shape expected{num_blocks(num_rows, rows_per_block)};
   if (table.info().shape != expected) {
     throw_dataset_error(
@@ -51,6 +54,8 @@ ChecksumTable read_checksum_table(const hdf5::Reader& file, std::string_view col
 }
 
 std::int64_t default_rows_per_block(std::int64_t row_bytes) {
+  // A power of two divides the usual sizes of batches, so that few blocks are cut by the edge of a
+  // slice. tally_data takes the same, but for values of ragged arrays.
   constexpr std::int64_t kMostRows = 64, kMostBytes = 1 << 20;
   std::int64_t rows = kMostRows;
   while (rows > 1 && rows * row_bytes > kMostBytes) rows /= 2;
@@ -80,6 +85,8 @@ class Fields {
   digest::Sha256 hash_;
 };
 
+// The fields and their order are those of data_tools/SCHEMA.md, Structure digest;
+// structure_digest() of tally_data computes the same.
 void add_object(Fields& fields, const hdf5::Reader& file, const std::string& path) {
   const hdf5::ObjectContent object = file.content_of(path);
   fields.add("object");
@@ -93,6 +100,7 @@ void add_object(Fields& fields, const hdf5::Reader& file, const std::string& pat
     fields.add(attribute.shape);
     fields.add(attribute.bytes);
   }
+  // Class names have no checksum table, so the digest covers their texts.
   if (path != kClassNames || object.element != hdf5::name(hdf5::Element::text)) return;
   for (const std::string& text : file.dataset(path).read_strings()) {
     fields.add("string");
@@ -108,6 +116,7 @@ std::vector<std::string> covered_paths(const hdf5::Reader& file) {
   const std::string tables = format("{}/", kChecksums);
   for (const std::string& path : file.all_paths()) {
     if (!path.starts_with(tables) || file.kind_of(path) != hdf5::ObjectKind::dataset) continue;
+    // The table of /a/b is /checksums/a/b.
     paths.push_back(path.substr(kChecksums.size()));
   }
   std::ranges::sort(paths);
@@ -121,6 +130,7 @@ std::string structure_digest(const hdf5::Reader& file, const std::vector<std::st
 }
 
 bool check_structure(const hdf5::Reader& file) {
+  // Files of earlier versions have no digest. They are read, and called "columns checked" at most.
   if (!file.exists(kChecksums) || !file.has_attribute(kChecksums, kStructureDigest)) return false;
   const std::string expected = file.string_attribute(kChecksums, kStructureDigest);
   const std::string found = structure_digest(file, covered_paths(file));

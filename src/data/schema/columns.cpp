@@ -20,6 +20,7 @@ namespace {
 
 using hdf5::Element;
 
+// These are the types that have a DType. uint16, uint32 and uint64 have none.
 constexpr std::array kInputs{Element::u8,  Element::i8,  Element::i16, Element::i32,
                              Element::i64, Element::f32, Element::f64};
 constexpr std::array kInt32{Element::i32};
@@ -49,7 +50,7 @@ void check_element(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
       format("holds {}, expected {}", hdf5::name(stored.element), fmt::join(names, ", ")));
 }
 
-// [N] exactly.
+// The shape must be [N]: [N, 1] is refused, too, for these columns are read as one value a row.
 void check_one_value_per_row(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
   if (stored.shape.size() == 1) return;
   throw_dataset_error(
@@ -70,6 +71,7 @@ void check_rows(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
     throw_dataset_error(file.path(), stored.path, "is a scalar, expected [N, …]");
   if (stored.num_rows() == 0)
     throw_dataset_error(file.path(), stored.path, "has no rows: there are 0 samples");
+  // The bound is that of data_tools/SCHEMA.md, Limits.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::int64_t row_elements = num_elements(stored.row_shape());
   if (row_elements < 1 || row_elements > kMost) {
@@ -91,6 +93,7 @@ ColumnInfo open_column(const hdf5::Reader& file, const std::string& path, DataSe
   const hdf5::DatasetInfo& stored = dataset.info();
   check_element(file, stored, allowed);
   check_rows(file, stored);
+  // The first input says how many samples there are, and every other column is compared with it.
   if (info.num_samples == 0) info.num_samples = stored.num_rows();
   if (stored.num_rows() != info.num_samples) {
     throw_dataset_error(file.path(), path,
@@ -115,7 +118,8 @@ void require(const hdf5::Reader& file, const std::string& path, const DataSetInf
   throw_dataset_error(file.path(), path, format("is missing; the task {} needs it", info.task));
 }
 
-// Rows are sequences of one length, which is that of all such inputs.
+// Rows are sequences of one length, which is that of all such inputs: /lengths is one for all of
+// them.
 void read_padding(const hdf5::Reader& file, ColumnInfo& input, const DataSetInfo& info) {
   input.padding = file.int64_attribute(input.path, "padding");
   if (input.row_shape.empty() || input.image) {
@@ -154,6 +158,8 @@ void read_label(const hdf5::Reader& file, DataSetInfo& info) {
   }
   check_label_shape(file, file.dataset(path).info(), info);
   ColumnInfo label = open_column(file, path, info, label_elements(rules.label));
+  // Behind a sequence's end labels must be ignore_index, which the batch reader checks by this
+  // value.
   if (rules.label == LabelShape::sequence && info.columns.lengths)
     label.padding = info.ignore_index;
   info.columns.targets.push_back(std::move(label));
@@ -170,6 +176,7 @@ void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
   }
 }
 
+// The rules of a task list a table before those that are like it, so it is read already.
 std::int64_t expected_rows(const hdf5::DatasetInfo& stored, const TableRule& rule,
                            const DataSetInfo& info) {
   if (rule.like.empty()) return stored.num_rows();
@@ -200,6 +207,7 @@ void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
     info.tables.back().signs.assign(rule.signs.begin(), rule.signs.end());
   }
   if (!has_units(rules)) return;
+  // The first table of a task with units has a row for each of them (TaskRules::tables).
   info.num_units = info.tables.front().num_rows;
   if (info.num_units > 0) return;
   throw_dataset_error(file.path(), info.tables.front().path,
@@ -234,6 +242,8 @@ void read_groups(const hdf5::Reader& file, DataSetInfo& info) {
 }  // namespace
 
 void read_columns(const hdf5::Reader& file, DataSetInfo& info) {
+  // Each step needs those before it: inputs give the number of samples and what is padded, lengths
+  // decide whether labels are padded, too, and ranges need all columns.
   read_inputs(file, info);
   read_lengths(file, info);
   read_tables(file, info);

@@ -15,6 +15,7 @@ namespace {
 
 void check_values(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
                   const std::vector<double>& values) {
+  // The layout is HWC, so the last dimension is that of the channels.
   const std::int64_t channels = column.row_shape.back();
   if (std::cmp_not_equal(values.size(), channels)) {
     throw_dataset_error(file.path(), column.path,
@@ -28,6 +29,8 @@ void check_values(const hdf5::Reader& file, const ColumnInfo& column, std::strin
   }
 }
 
+// Pixels become (u8 * scale - mean) / std: a `std` of 0 would make infinities, and a `scale` of 0
+// equal pixels.
 void check_positive(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
                     const std::vector<double>& values) {
   for (const double value : values) {
@@ -60,6 +63,7 @@ void check_shape(const hdf5::Reader& file, const ColumnInfo& column, const std::
   }
 }
 
+// How pixels were made of image files is optional, and only compared with the model card's recipe.
 std::optional<ImageSize> read_size(const hdf5::Reader& file, const ColumnInfo& column,
                                    std::string_view name) {
   if (!file.has_attribute(column.path, name)) return std::nullopt;
@@ -67,13 +71,14 @@ std::optional<ImageSize> read_size(const hdf5::Reader& file, const ColumnInfo& c
   const auto is_side = [](std::int64_t side) { return side > 0 && side <= kLargestImageSide; };
   if (sides.size() == 2 && std::ranges::all_of(sides, is_side))
     return ImageSize{sides[0], sides[1]};
+  // The attribute may hold any number of values: the message shows four of them at most.
   throw_dataset_error(
       file.path(), column.path,
       format("attribute '{}' holds {}, expected height and width of an image", name,
              to_string(std::span(sides).first(std::min<std::size_t>(sides.size(), 4)))));
 }
 
-// Empty where it does not say it.
+// Returns an empty word where the file does not have the attribute.
 std::string read_word(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
                       std::span<const std::string_view> words) {
   if (!file.has_attribute(column.path, name)) return {};
@@ -87,6 +92,8 @@ std::string read_word(const hdf5::Reader& file, const ColumnInfo& column, std::s
 }  // namespace
 
 bool is_image(const hdf5::Reader& file, const ColumnInfo& column) {
+  // An image of this name that lacks its attributes is refused by read_image_attributes(). Taken
+  // for another input, it would reach the model without normalisation.
   if (column.path == "/inputs/image" && column.dtype == DType::u8) return true;
   return file.has_attribute(column.path, "layout");
 }
@@ -98,6 +105,7 @@ ImageAttributes read_image_attributes(const hdf5::Reader& file, const ColumnInfo
     throw_dataset_error(file.path(), column.path,
                         format("attribute 'layout' is '{}', expected 'HWC'", shown(image.layout)));
   }
+  // The channels come first: they decide the last dimension, with which mean and std are compared.
   image.channels = file.string_attribute(column.path, "channels");
   check_shape(file, column, image.channels);
   image.scale = file.double_attribute(column.path, "scale");

@@ -18,6 +18,7 @@ void require_attribute(const hdf5::Reader& file, std::string_view name) {
 }
 
 void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSetInfo& info) {
+  // Labels of sequences need it, because not every place of a row is scored.
   const bool is_needed = rules.label == LabelShape::sequence;
   if (is_needed) require_attribute(file, "ignore_index");
   if (!file.has_attribute("/", "ignore_index")) return;
@@ -33,6 +34,8 @@ void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSet
                         format("has ignore_index {}, expected {} for the task {}",
                                *info.ignore_index, range_text(*rules.ignore_index), info.task));
   }
+  // A token that is the mark, too, could never be scored. Where labels are classes that is allowed:
+  // the samples of such a class are left out.
   if (is_needed && contains({0, info.num_classes - 1}, *info.ignore_index)) {
     throw_dataset_error(file.path(), "",
                         format("has ignore_index {}, which is one of the {} tokens",
@@ -51,6 +54,7 @@ void read_num_classes(const hdf5::Reader& file, const ValueRange& allowed, DataS
 
 void read_root(const hdf5::Reader& file, Targets targets, DataSetInfo& info) {
   for (const char* name : {"tally_schema", "task"}) require_attribute(file, name);
+  // The version comes first: what else is in the file has its meaning only by it.
   const std::int64_t schema = file.int64_attribute("/", "tally_schema");
   if (schema != kSchema) {
     throw_dataset_error(file.path(), "",
@@ -64,6 +68,8 @@ void read_root(const hdf5::Reader& file, Targets targets, DataSetInfo& info) {
         format("is for the task '{}', which this version does not evaluate", shown(info.task)),
         format("It evaluates: {}.", fmt::join(task_names(), ", ")));
   }
+  // A data set of any task can be predicted: what belongs to its targets is not read and may be
+  // missing.
   if (targets == Targets::left_out) {
     info.task = task_name(TaskKind::predict);
     return;
@@ -75,6 +81,7 @@ void read_root(const hdf5::Reader& file, Targets targets, DataSetInfo& info) {
 }
 
 void read_class_names(const hdf5::Reader& file, DataSetInfo& info) {
+  // The task `predict` has no classes, so that names of another task are ignored there.
   if (!file.exists("/class_names") || !rules_of(info).num_classes) return;
   const hdf5::Dataset names = file.dataset("/class_names");
   names.require_element(hdf5::Element::text);
@@ -86,7 +93,8 @@ void read_class_names(const hdf5::Reader& file, DataSetInfo& info) {
   info.class_names = names.read_strings();
 }
 
-// Tables are found from their columns; one that belongs to nothing is a mistake worth telling.
+// Tables are found from their columns, so one that belongs to no column would be ignored silently.
+// It is refused, because its column is probably misspelt or missing.
 void refuse_orphan_tables(const hdf5::Reader& file) {
   const std::string prefix = format("{}/", kChecksums);
   for (const std::string& path : file.all_paths()) {
@@ -105,6 +113,8 @@ DataSetInfo read_schema(const hdf5::Reader& file, Targets targets) {
   DataSetInfo info;
   info.path = file.path();
   info.file_bytes = file.file_bytes();
+  // This comes first: nothing of the file is trusted before it is known to lie in the file itself.
+  // Columns come last, because the task at the root decides which there must be.
   file.refuse_indirections();
   read_root(file, targets, info);
   read_class_names(file, info);

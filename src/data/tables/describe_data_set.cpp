@@ -55,6 +55,7 @@ std::string image_line(const ImageAttributes& image) {
 }
 
 std::string class_names_line(const DataSetInfo& info) {
+  // A terminal has no room for the names of a thousand classes.
   constexpr std::size_t kMost = 10;
   if (info.class_names.empty()) return "class names: none";
   std::vector<std::string> names;
@@ -78,7 +79,8 @@ std::vector<std::string> other_attributes(const hdf5::Reader& file) {
   return lines;
 }
 
-// Datasets that the schema does not know: allowed, but a misspelt group is best seen.
+// Lists datasets that the schema does not know: they are allowed, but a misspelt group is found
+// here.
 std::vector<std::string> ignored_objects(const hdf5::Reader& file, const DataSetInfo& info) {
   std::set<std::string> known{"/class_names"};
   for (const ColumnInfo* column : all_columns(info)) known.insert(column->path);
@@ -120,6 +122,7 @@ std::string_view checked_targets(const DataSetInfo& info) {
 
 std::vector<std::string> describe(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
+  // The data set does not show its file, whose storage and other attributes are listed here.
   const hdf5::Reader file(info.path);
   std::vector<std::string> lines;
   const auto append = [&](const std::vector<std::string>& more) {
@@ -148,12 +151,16 @@ std::string verify(DataSet& data_set) {
   std::int64_t blocks = 0;
   for (const ColumnInfo* column : all_columns(info)) {
     const std::int64_t rows = column->rows_per_checksum;
+    // Reading compares the checksums; values and their ranges are checked on the same bytes.
     for_each_piece(data_set, *column, std::max<std::int64_t>(rows, 1),
                    [&](std::int64_t first, std::span<const std::byte> bytes) {
                      check_rows(info, *column, first, bytes);
                    });
     if (rows > 0) blocks += num_blocks(column->num_rows, rows);
   }
+  // What several columns together must agree on comes after what each of them holds. Whether the
+  // file was written to meanwhile comes last: else the rows that were read may not be those that
+  // are there.
   check_tables(data_set);
   data_set.require_unchanged();
   const std::string sums = blocks == 0 ? "there are no checksums to compare with"

@@ -21,13 +21,15 @@ namespace {
 
 constexpr std::int64_t kMaxBadShown = 10;
 
-// Values that may not be there.
+// Values that the schema does not allow: how many, and lines about the first of them.
 struct BadValues {
   std::int64_t count = 0;
   Lines first;
 };
 
-// Calls use(place in the row, value) for every value of /targets/label that is allowed.
+// Calls use(place in the row, value) for every value of /targets/label that is allowed, in order.
+// Values are stored as T; `Judged` picks the overload of allowed(), which has one for all integer
+// classes.
 template <class T, class Judged = T, class Use>
 BadValues for_each_allowed(DataSet& data_set, const Use& use) {
   const DataSetInfo& info = data_set.info();
@@ -87,8 +89,11 @@ Lines count_lines(const DataSetInfo& info, const Counts& counts, std::string_vie
 Lines report_classes(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   Counts counts;
-  auto last = counts.of.end();  // pixels side by side are mostly of one class
+  // Pixels side by side are mostly of one class, so the last entry saves most look-ups. Iterators
+  // of a map stay valid when entries are added.
+  auto last = counts.of.end();
   const auto count = [&](std::int64_t, std::int64_t label) {
+    // ignore_index may be the number of a class, too: then these samples are ignored, not counted.
     if (label == info.ignore_index) {
       ++counts.num_ignored;
       return;
@@ -106,6 +111,7 @@ Lines report_flags(DataSet& data_set) {
   Counts counts;
   counts.bad = for_each_allowed<std::uint8_t>(data_set, [&](std::int64_t label, std::uint8_t flag) {
     if (flag == 1) ++counts.of[label];
+    // Of the allowed values only ignore_index is above 1.
     if (flag > 1) ++counts.num_ignored;
   });
   return count_lines(data_set.info(), counts, " positive");
@@ -132,10 +138,12 @@ struct Summary {
 Lines report_values(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   const bool is_map = info.has_maps();
+  // Outputs that are not shown need no summary, however many the file names.
   std::vector<Summary> summaries(to_size(std::min(info.num_classes, kMaxShown)));
   std::int64_t num_ignored = 0;  // pixels
   const BadValues bad = for_each_allowed<float>(data_set, [&](std::int64_t place, float value) {
     const std::int64_t output = is_map ? 0 : place;
+    // NaN is allowed in maps alone, where it marks pixels that are not scored.
     if (std::isnan(value)) {
       ++num_ignored;
     } else if (std::cmp_less(output, summaries.size())) {

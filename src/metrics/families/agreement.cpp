@@ -33,11 +33,15 @@ Margins margins_of(const std::vector<ClassMetrics>& classes, std::int64_t scored
     margins.supports_squared += Wide{values.support} * values.support;
     margins.predictions_squared += Wide{values.predicted} * values.predicted;
   }
+  // No label belongs to the category of samples without scores, so it adds nothing to the other
+  // sums.
   margins.predictions_squared += Wide{without_scores} * without_scores;
   return margins;
 }
 
-// 1 - (1 - observed) / (1 - chance agreement); none where chance agrees always.
+// This is Cohen's kappa, as in cohen_kappa_score and MulticlassCohenKappa: 1 - (1 - observed) / (1
+// - chance agreement), both multiplied by N^2, so that they are whole numbers. It is undefined
+// where chance agrees always.
 std::optional<double> kappa(const Margins& margins) {
   const Wide expected = margins.all * margins.all - margins.chance;
   if (expected == 0) return std::nullopt;
@@ -45,17 +49,20 @@ std::optional<double> kappa(const Margins& margins) {
   return static_cast<double>(observed) / static_cast<double>(expected);
 }
 
-// Up to so many classes the squares of 2^40 samples fit into Wide.
+// Up to so many classes the sums of squares fit into Wide: 2^20 squared, times two counts of up to
+// 2^40.
 constexpr std::int64_t kMostClassesSquared = std::int64_t{1} << 20;
 
-// Of labels and predictions drawn apart from one another: the sum over pairs of their distance, or
-// of its square, times the number of labels and predictions.
+// Returns what labels and predictions that are drawn apart from one another would give: the sum
+// over all pairs of a label and a prediction of their distance, or of its square. One pass over the
+// margins does it, without the table of all pairs of classes.
 double expected_distance(const Results& results, bool squared) {
   Wide sum = 0;
   Wide labels_up_to = 0;
   Wide predictions_up_to = 0;
   Wide first[2] = {0, 0};   // sums of class * count, of labels and predictions
   Wide second[2] = {0, 0};  // of class^2 * count
+  // There are as many predictions as labels: weighted_kappa() refuses samples without scores.
   const Wide all = results.counts.finite();
   for (const ClassMetrics& values : results.per_class) {
     const Wide c = values.index;
@@ -63,19 +70,21 @@ double expected_distance(const Results& results, bool squared) {
     const Wide predictions = values.predicted;
     labels_up_to += labels;
     predictions_up_to += predictions;
-    // Each boundary between two classes lies between so many pairs.
+    // |i - j| is the number of boundaries between two classes, and each boundary lies between so
+    // many pairs.
     sum += labels_up_to * (all - predictions_up_to) + predictions_up_to * (all - labels_up_to);
     first[0] += c * labels;
     first[1] += c * predictions;
     second[0] += c * c * labels;
     second[1] += c * c * predictions;
   }
+  // This is (i - j)^2 = i^2 + j^2 - 2 i j, summed over all pairs.
   return static_cast<double>(squared ? all * (second[0] + second[1]) - 2 * first[0] * first[1]
                                      : sum);
 }
 
-// With weights |i - j| or (i - j)^2: 1 - observed / expected. None where samples have no
-// prediction, for they are at no distance.
+// This is Cohen's kappa with the weights |i - j| or (i - j)^2: 1 - observed / expected. It is
+// undefined where samples have no prediction, since "no class" is at no distance from a label.
 std::optional<double> weighted_kappa(double observed, bool squared, const Results& results) {
   if (results.counts.without_scores > 0) return std::nullopt;
   const double expected = expected_distance(results, squared);
@@ -88,6 +97,8 @@ class Agreement : public Family {
   explicit Agreement(MetricOptions options) : options_(std::move(options)) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    // Sums of distances are whole numbers, but over 2^40 samples they exceed an int64 counter.
+    // Exact sums hold them.
     if (contains(options_.names, "cohen_kappa_linear")) {
       distance_ = layout.add_sum("agreement.distance", kSumKind);
       counters.agreement.distance = distance_.offset;
@@ -126,10 +137,14 @@ std::optional<double> matthews(const std::vector<ClassMetrics>& classes, std::in
                                std::int64_t without_scores) {
   const Margins margins = margins_of(classes, scored, without_scores);
   if (margins.all == 0) return std::nullopt;
+  // These are the covariance of labels and predictions and their variances, each times N^2, as
+  // Gorodkin (2004) defines them of more than two classes.
   const Wide covariance = margins.all * margins.right - margins.chance;
   const Wide of_labels = margins.all * margins.all - margins.supports_squared;
   const Wide of_predictions = margins.all * margins.all - margins.predictions_squared;
+  // scikit-learn gives 0 here; torchmetrics has special values for two classes (docs/metrics.md).
   if (of_labels == 0 || of_predictions == 0) return 0.0;
+  // The product of both would not fit into 128 bits, so each has its own root.
   return static_cast<double>(covariance) / std::sqrt(static_cast<double>(of_labels)) /
          std::sqrt(static_cast<double>(of_predictions));
 }

@@ -22,6 +22,8 @@ class BinaryMetrics : public Family {
 
   void finalize(const exact::State& state, Results& results) const override {
     const LabelCount positive = spans_.read(state, results).front();
+    // Class 0 is the mirror of class 1. A sample without finite scores is predicted as neither, so
+    // what is predicted as 0 comes from those that have scores, which read() has counted.
     const LabelCount negative{positive.scored, positive.scored - positive.support,
                               results.counts.labels_with_scores - positive.predicted,
                               positive.rejected, positive.correct};
@@ -42,7 +44,8 @@ class BinaryMetrics : public Family {
   }
 
  private:
-  // scikit-learn's balanced_accuracy_score: of the classes that have samples.
+  // Follows scikit-learn's balanced_accuracy_score: the mean recall of the classes that have
+  // samples.
   static std::optional<double> mean_recall(const LabelCount& positive, const LabelCount& negative) {
     Ratio mean;
     for (const auto& share : {recall(positive).value(), recall(negative).value()}) {
@@ -104,13 +107,14 @@ class MultilabelMetrics : public Family {
     }
     const Ratio right = accuracy(all);
     results.metrics.push_back({"accuracy", right.value()});
+    // 1 - accuracy would be rounded twice.
     results.metrics.push_back({"hamming", Ratio{right.whole - right.part, right.whole}.value()});
     for (const LabelMetric& metric : metrics_) append_averages(metric, counts, all, results);
     append_mcc(all, results);
   }
 
  private:
-  // torchmetrics and scikit-learn: no label is left out, 0/0 is 0.
+  // As in torchmetrics and scikit-learn no label is left out, and 0/0 is 0.
   static void append_averages(const LabelMetric& metric, const std::vector<LabelCount>& counts,
                               const LabelCount& all, Results& results) {
     std::vector<ClassCount> supports;
@@ -120,6 +124,7 @@ class MultilabelMetrics : public Family {
       ratios.push_back(metric.of(count));
     }
     const auto append = [&](Average average, std::optional<double> value) {
+      // Without any scored label nothing is defined, although 0/0 is 0 otherwise.
       if (all.scored == 0) value.reset();
       results.metrics.push_back({format("{}_{}", metric.name, name(average)), value});
     };
@@ -128,7 +133,8 @@ class MultilabelMetrics : public Family {
     append(Average::weighted, weighted(supports, ratios).value_or(0.0));
   }
 
-  // torchmetrics: of the labels' tables added up, as if they were one binary label.
+  // Follows torchmetrics' MultilabelMatthewsCorrCoef: the labels' tables are added up and taken for
+  // that of one binary label.
   static void append_mcc(const LabelCount& all, Results& results) {
     const std::int64_t finite = results.counts.labels_with_scores;
     const std::vector<ClassMetrics> summed{

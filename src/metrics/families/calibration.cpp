@@ -12,7 +12,8 @@
 namespace tally::metrics {
 namespace {
 
-// What a bin adds to the errors: how far confidence and share of right predictions are apart.
+// A bin adds to the errors how far its confidences and its right predictions are apart. Their means
+// differ by apart / samples; kept as sums, n of the weight n / N cancels.
 struct Gap {
   double samples = 0;
   double apart = 0;  // sum of confidences - right predictions
@@ -25,6 +26,9 @@ class Calibration : public Family {
         definitions_(options.definitions) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    // torchmetrics has one bin more than asked for: a confidence of exactly 1 lies behind the last
+    // edge. Both definitions are made of these counters, so that a State does not depend on the
+    // choice.
     counts_ = layout.add_counters("calibration.counts", std::int64_t{2} * (bins_ + 1));
     for (std::int32_t bin = 0; bin <= bins_; ++bin) {
       sums_.push_back(layout.add_sum(format("calibration.sum_{}", bin), kSumKind));
@@ -43,11 +47,12 @@ class Calibration : public Family {
   }
 
  private:
-  // Bins first to last as one.
+  // Takes the bins first to last as one.
   void add_bin(const exact::State& state, std::int32_t first, std::int32_t last,
                std::vector<Gap>& gaps, Results& results) const {
     ReliabilityBin made;
     made.low = bin_edge(first, bins_);
+    // The additional bin has no width.
     made.high = first == bins_ ? 1.0 : bin_edge(first + 1, bins_);
     double confidences = 0;
     for (std::int32_t bin = first; bin <= last; ++bin) {
@@ -64,11 +69,14 @@ class Calibration : public Family {
   static void append_errors(const std::vector<Gap>& gaps, Results& results) {
     std::optional<double> mean, square, most;
     if (results.counts.finite() > 0) {
+      // The errors are those of MulticlassCalibrationError and BinaryCalibrationError with
+      // norm="l1", "l2" and "max": sum of n/N |gap|, root of the sum of n/N gap^2, largest |gap|.
       const auto all = static_cast<double>(results.counts.finite());
       double sum = 0;
       double squares = 0;
       double largest = 0;
       for (const Gap& gap : gaps) {
+        // An empty bin adds nothing to any of them.
         if (gap.samples == 0) continue;
         sum += gap.apart;
         squares += gap.apart * gap.apart / gap.samples;

@@ -29,6 +29,7 @@ class Confusion : public Family {
   void finalize(const exact::State& state, Results& results) const override {
     const MatrixCounts matrix = state.of(matrix_);
     results.confusion.assign(matrix.begin(), matrix.end());
+    // Cell i is (table * side + row) * side + column; these say of which sum it is a share.
     const std::size_t side = to_size(classes());
     const std::size_t tables = to_size(num_tables());
     const auto row = [&](std::size_t i) { return i / side; };
@@ -42,9 +43,11 @@ class Confusion : public Family {
  private:
   bool has_labels() const { return task_traits(options_.task).has_confusion_of_labels; }
   std::int64_t classes() const { return has_labels() ? 2 : options_.num_classes; }
+  // Labels that are scored one by one have a table of two classes each.
   std::int64_t num_tables() const { return has_labels() ? options_.num_classes : 1; }
 
-  // whole(i): which of `num_wholes` sums of cells cell i is a share of.
+  // whole(i) says of which of `num_wholes` sums of cells cell i is a share. 0/0 counts as 0, as in
+  // torchmetrics' normalize="true", "pred" and "all".
   template <class Whole>
   void append_shares(const char* name, MatrixCounts matrix, const Whole& whole,
                      std::size_t num_wholes, Results& results) const {
@@ -64,6 +67,8 @@ class Confusion : public Family {
 
 std::optional<std::string> too_many_classes(const MetricOptions& options, std::string_view) {
   // Tables of two classes are always small.
+  // A table takes 8 bytes for each pair of classes, on every rank and once more on its GPU: 32 MiB
+  // at the default bound of 2,048 classes.
   const bool is_large = task_traits(options.task).has_large_confusion;
   if (!is_large || options.num_classes <= options.confusion_max_classes) {
     return std::nullopt;

@@ -9,6 +9,8 @@
 namespace tally::metrics {
 namespace {
 
+// The text in angle brackets is for readers of --help; ordered_metrics/curve_metrics.cpp finds the
+// metrics by the same names, whatever that text is.
 struct Form {
   std::string_view name, definition;
 };
@@ -31,6 +33,8 @@ constexpr Form kOfClasses[] = {
     {"recall_at_precision_<p>_macro",
      "mean of the classes' largest recall at a precision of at least p"}};
 
+// Numbers in these names are rates. name_patterns.hpp refuses those that are not above 0, this
+// function those above 1.
 std::optional<std::string> more_than_one(const MetricOptions&, std::string_view metric) {
   for (const std::span<const Form> forms :
        {std::span<const Form>(kBinary), std::span<const Form>(kOfClasses)}) {

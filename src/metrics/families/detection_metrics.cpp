@@ -11,7 +11,8 @@
 namespace tally::metrics {
 namespace {
 
-// A mean of shares, whose sum is exact.
+// Computes the mean of shares. Each share is rounded as in pycocotools, their sum is exact, so that
+// the order of the classes does not matter.
 class Mean {
  public:
   void add(std::int64_t part, std::int64_t whole) {
@@ -45,12 +46,14 @@ class DetectionMetrics : public Family {
     for (std::int64_t c = 0; c < num_classes_; ++c) {
       Mean recall;
       add_class(state, c, kAllAreas, kBest100, recall);
+      // What is found at the first threshold, an overlap of 0.50, counts as correct.
       results.per_class.push_back({c,
                                    objects(state, c, kAllAreas),
                                    state.of(predicted_)[to_size(c)],
                                    found(state, c, kBest100)[0],
                                    {{"ar100", recall.value()}}});
     }
+    // These six are COCOeval.stats 6 to 11: means of recall over classes and overlaps.
     const auto add = [&](const char* name, int area, int kind) {
       Mean recall;
       for (std::int64_t c = 0; c < num_classes_; ++c) add_class(state, c, area, kind, recall);
@@ -68,12 +71,13 @@ class DetectionMetrics : public Family {
   std::int64_t objects(const exact::State& state, std::int64_t c, int area) const {
     return state.of(objects_)[to_size(c * kNumAreaRanges + area)];
   }
-  // At each threshold.
+  // Returns how many objects are found, at each threshold of overlap.
   std::span<const std::int64_t> found(const exact::State& state, std::int64_t c, int kind) const {
     return state.of(found_).subspan(to_size((c * kNumRecallKinds + kind) * kNumIouThresholds),
                                     kNumIouThresholds);
   }
-  // Classes without objects that count are left out.
+  // Adds the recall of one class at each threshold. Classes without objects that count are left
+  // out, for which pycocotools writes -1.
   void add_class(const exact::State& state, std::int64_t c, int area, int kind,
                  Mean& recall) const {
     const std::int64_t whole = objects(state, c, area);

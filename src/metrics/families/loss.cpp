@@ -8,7 +8,7 @@
 namespace tally::metrics {
 namespace {
 
-// What a loss is the mean of.
+// Says what a loss is the mean of.
 enum class MeanOver { samples, labels };
 
 class Losses : public Family {
@@ -34,6 +34,8 @@ class Losses : public Family {
  private:
   void declare_sum(std::string_view metric, std::string_view span, exact::StateLayout& layout,
                    exact::StateSpan& sum, std::int64_t& offset) const {
+    // A sum that is not asked for has no span, and its offset stays kNotKept: the kernels then skip
+    // it.
     if (!contains(options_.names, metric)) return;
     sum = layout.add_sum(span, kSumKind);
     offset = sum.offset;
@@ -47,7 +49,9 @@ class Losses : public Family {
     return exact::mean(state.of(sum), kSumKind, count);
   }
 
-  // With class weights: the sum of the samples' weights divides, as in torch.
+  // With class weights the sum of the samples' weights divides, as in torch's cross_entropy with
+  // reduction="mean". It is made of counts per class, which add up over ranks without rounding;
+  // weights are real numbers.
   std::optional<double> mean_loss(const exact::State& state, const Results& results) const {
     if (weighted_.length == 0) return mean(state, loss_, results);
     double weights = 0;
@@ -55,6 +59,7 @@ class Losses : public Family {
     for (std::size_t c = 0; c < samples.size(); ++c) {
       weights += options_.class_weights[c] * static_cast<double>(samples[c]);
     }
+    // Only classes of weight 0 have samples.
     if (weights == 0) return std::nullopt;
     return exact::value(state.of(loss_), kSumKind) / weights;
   }
@@ -74,11 +79,15 @@ FamilyEntry losses_family(std::vector<MetricDescription> metrics) {
 
 }  // namespace
 
+// scikit-learn's hinge_loss takes the margin of the scores as the model returns them,
+// MulticlassHingeLoss and BinaryHingeLoss that of probabilities.
 HingeOn hinge_on(const MetricOptions& options) {
   if (!contains(options.names, "hinge")) return HingeOn::nothing;
   return options.definitions == Definitions::sklearn ? HingeOn::scores : HingeOn::probabilities;
 }
 
+// loss is torch's cross_entropy, brier is scikit-learn's brier_score_loss(scale_by_half=False),
+// from 0 to 2, hinge is that of Crammer and Singer (2001).
 FamilyEntry loss_family() {
   return losses_family<MeanOver::samples>(
       {{.name = "loss",
@@ -93,6 +102,8 @@ FamilyEntry loss_family() {
         .less_is_better = true}});
 }
 
+// loss is scikit-learn's log_loss, brier its brier_score_loss: half of what two classes have in
+// loss_family(), which adds up both classes.
 FamilyEntry binary_loss_family() {
   return losses_family<MeanOver::labels>(
       {{.name = "loss",

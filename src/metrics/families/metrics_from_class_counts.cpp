@@ -26,6 +26,8 @@ Ratio recall(const ClassCount& count) {
   return {as_double(count.correct), as_double(count.support)};
 }
 
+// Of the units of other classes it is the share that is not predicted as this one, as in
+// MulticlassSpecificity. One without a prediction is among them.
 Ratio specificity(const ClassCount& count) {
   const std::int64_t negatives = count.all - count.support;
   return {as_double(negatives - (count.predicted - count.correct)), as_double(negatives)};
@@ -35,6 +37,8 @@ Ratio jaccard(const ClassCount& count) {
   return {as_double(count.correct), as_double(count.support + count.predicted - count.correct)};
 }
 
+// This is (1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp) in other words: support is tp + fn, predicted
+// is tp + fp.
 Ratio f_beta(const ClassCount& count, double beta) {
   const double square = beta * beta;
   return {(1 + square) * as_double(count.correct),
@@ -53,6 +57,7 @@ std::vector<double> betas_asked(const std::vector<std::string>& names,
   std::vector<double> betas;
   for (const std::string& form : forms) {
     for (const double beta : numbers_asked(names, form)) {
+      // F1 is always computed; a second one would have its name.
       if (beta != 1) betas.push_back(beta);
     }
   }
@@ -66,6 +71,8 @@ std::string_view name(Average average) {
   return kNames.at(static_cast<std::size_t>(average));
 }
 
+// torchmetrics leaves out a class that is neither a label nor a prediction, but not where labels
+// are scored one by one. For classes scikit-learn's default set of labels leads to the same.
 std::optional<double> macro(std::span<const ClassCount> counts, std::span<const Ratio> ratios,
                             Absent absent) {
   double sum = 0;
@@ -89,6 +96,7 @@ Ratio micro(std::span<const Ratio> ratios) {
   return total;
 }
 
+// The weights are the supports, as for average="weighted" in torchmetrics and scikit-learn.
 std::optional<double> weighted(std::span<const ClassCount> counts, std::span<const Ratio> ratios) {
   double sum = 0;
   std::int64_t units = 0;

@@ -29,6 +29,8 @@ LabelCount& LabelCount::operator+=(const LabelCount& other) {
   return *this;
 }
 
+// Labels without finite scores are neither correct nor rejected but scored, so that they count as
+// wrong here and in specificity.
 Ratio accuracy(const LabelCount& count) {
   return {static_cast<double>(count.correct + count.rejected), static_cast<double>(count.scored)};
 }
@@ -48,6 +50,7 @@ Ratio f_beta(const LabelCount& count, double beta) { return f_beta(as_class(coun
 MetricValue LabelMetric::value_of(const LabelCount& count) const {
   const Ratio made = of(count);
   MetricValue value{name, made.value()};
+  // Only a share of samples has a proportion, from which Wilson's interval is made.
   if (is_share) {
     value.proportion =
         Proportion{static_cast<std::int64_t>(made.part), static_cast<std::int64_t>(made.whole)};
@@ -89,6 +92,7 @@ std::vector<LabelCount> LabelSpans::read(const exact::State& state, Results& res
   for (std::size_t i = 0; i < to_size(scored_.length); ++i) {
     counts.push_back({state.of(scored_)[i], state.of(support_)[i], state.of(predicted_)[i],
                       state.of(correct_)[i], state.of(rejected_)[i]});
+    // Losses are means over these numbers; their families are finalized later.
     results.counts.labels_scored += counts.back().scored;
   }
   results.counts.labels_with_scores = state.of(with_scores_)[0];

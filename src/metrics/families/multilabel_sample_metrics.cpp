@@ -14,6 +14,7 @@ class ExactMatch : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
+    // This is MultilabelExactMatch, but a sample without a scored label is not counted.
     const Proportion share{state.of(all_right_)[0], results.counts.scored};
     results.metrics.push_back({"exact_match", share.value(), share});
   }
@@ -22,6 +23,9 @@ class ExactMatch : public Family {
   exact::StateSpan all_right_;
 };
 
+// These are scikit-learn's coverage_error, label_ranking_loss and
+// label_ranking_average_precision_score; passes/multilabel_statistics.hpp computes them for one
+// sample.
 class LabelRankings : public Family {
  public:
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
@@ -34,6 +38,8 @@ class LabelRankings : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
+    // The sum of whole numbers is a counter. It is no share of samples, so that the proportion is
+    // not passed on.
     const Proportion coverage{state.of(coverage_)[0], results.counts.finite()};
     results.metrics.push_back({"coverage_error", coverage.value()});
     append("ranking_loss", loss_, state, results);

@@ -30,6 +30,7 @@ class ClassCounts : public Family {
 
   void finalize(const exact::State& state, Results& results) const override {
     const auto counts = counts_of(state, results.counts.scored);
+    // The classes are made first: append() adds their metrics to them.
     start_classes(counts, results);
     append_balanced_accuracy(counts, results);
     append("precision", counts, ratios_of(counts, precision), results);
@@ -63,8 +64,8 @@ class ClassCounts : public Family {
     }
   }
 
-  // scikit-learn's balanced_accuracy_score: classes without support are left out, even if they are
-  // predicted.
+  // Follows scikit-learn's balanced_accuracy_score: classes without support are left out, even if
+  // they are predicted.
   static void append_balanced_accuracy(const Counts& counts, Results& results) {
     Ratio mean;
     for (const ClassCount& count : counts) {
@@ -75,7 +76,7 @@ class ClassCounts : public Family {
     results.metrics.push_back({"balanced_accuracy", mean.value()});
   }
 
-  // A metric of each class, and its averages.
+  // Appends a metric of each class, and its averages.
   static void append(const std::string& metric, const Counts& counts,
                      const std::vector<Ratio>& ratios, Results& results) {
     for (std::size_t c = 0; c < counts.size(); ++c) {
@@ -118,7 +119,8 @@ class ClassCounts : public Family {
 
   static bool is_f_beta(const std::string& metric) { return metric.starts_with('f'); }
 
-  // A share of samples, but for F-beta, which is none.
+  // Every metric but F-beta is a share of samples and has a proportion, from which Wilson's
+  // interval is made.
   static MetricValue metric_of(const std::string& metric, const Ratio& ratio) {
     MetricValue made{metric, ratio.value()};
     if (!is_f_beta(metric)) {
@@ -134,7 +136,8 @@ class ClassCounts : public Family {
     append(filled("f<beta>", beta), counts, ratios, results);
   }
 
-  // torchmetrics leaves a class that is the ignored index out of the averages.
+  // torchmetrics leaves a class that is the ignored index out of macro and micro. The weighted
+  // average does not change: that class has no scored sample, so its weight is 0.
   void append_jaccard(const Counts& counts, Results& results) const {
     append("jaccard", counts, ratios_of(counts, jaccard), results);
     const auto ignored = options_.ignore_index.value_or(-1);

@@ -15,6 +15,8 @@ namespace {
 using exact::Rational;
 using exact::SumKind;
 
+// The sums stay exact until the one division: those of both kinds of questions can be added without
+// another rounding.
 struct AnswerSums {
   std::int64_t count = 0;
   std::int64_t exact = 0;
@@ -29,6 +31,8 @@ void append(const std::string& prefix, const AnswerSums& sums, std::vector<Metri
   MetricValue exact{.name = prefix + "exact_match", .value = std::nullopt};
   MetricValue f1{.name = prefix + "f1", .value = std::nullopt};
   if (sums.count > 0) {
+    // Exact match is a share of questions and has Wilson's interval; F1 is a mean of numbers
+    // between 0 and 1 and has none.
     exact.proportion = Proportion{sums.exact, sums.count};
     exact.value = static_cast<double>(sums.exact) / static_cast<double>(sums.count);
     f1.value = (sums.f1 / sums.count).to_double();
@@ -68,6 +72,8 @@ class QuestionAnsweringMetrics : public Family {
   }
 };
 
+// A threshold can be sought only where each question has a score for no answer; texts that are
+// scored without their model have none.
 std::optional<std::string> needs_margins(const MetricOptions& options,
                                          std::string_view /*metric*/) {
   if (!options.no_answer) return "is of data sets in which a question may have no answer";
@@ -83,6 +89,8 @@ std::optional<std::string> needs_no_answer(const MetricOptions& options, std::st
 
 }  // namespace
 
+// The records follow SQuAD's scorer v1.1, and v2.0 where a question may have no answer; tasks
+// compares the texts.
 FamilyEntry answer_family() {
   return {
       .metrics = {{"exact_match", "share of questions whose answer is a true one, normalised"},

@@ -19,7 +19,7 @@ namespace {
 using exact::Rational;
 using exact::SumKind;
 
-// Which sums a metric is made of.
+// These bits say which sums a metric is made of.
 constexpr unsigned kX = 1;
 constexpr unsigned kY = 2;
 constexpr unsigned kDistance = 4;
@@ -30,7 +30,7 @@ constexpr unsigned kPercentage = 64;
 constexpr unsigned kSquaredError = kXx | kYy | kXy;
 constexpr unsigned kAllMoments = kX | kY | kSquaredError;
 
-// Over the samples of one output, or of all of them; what is not kept is 0.
+// These are sums over the samples of one output, or of all of them; what is not kept is 0.
 struct RegressionSums {
   std::int64_t count = 0;
   Rational x, y, distance, xx, yy, xy, percentage;
@@ -80,6 +80,7 @@ double explained(const Rational& rest, const Rational& total) {
 }
 
 Value r_squared(const RegressionSums& sums) {
+  // One target has no spread to explain.
   if (sums.count < 2) return std::nullopt;
   return explained(sums.count * sums.squared_error(), sums.variance_y());
 }

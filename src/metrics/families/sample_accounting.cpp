@@ -11,7 +11,8 @@ namespace {
 constexpr int kPieceBits = AccountingCounters::kPieceBits;
 constexpr std::int64_t kNumPieces = AccountingCounters::kNumPieces;
 
-// Modulo 2^64.
+// Makes one number of the sums of its pieces, modulo 2^64. Such a sum may exceed 16 bits and then
+// carries into the next piece.
 std::uint64_t join_pieces(std::span<const std::int64_t> counters) {
   std::uint64_t sum = 0;
   for (std::size_t i = counters.size(); i-- > 0;) {
@@ -20,7 +21,8 @@ std::uint64_t join_pieces(std::span<const std::int64_t> counters) {
   return sum;
 }
 
-// Spans of one set of counters, under names of their own.
+// Holds the spans of one set of counters, under names of their own: a task may count units and the
+// samples that they are made of.
 struct CoverageSpans {
   exact::StateSpan count, ignored, index_mix, index_sum, not_finite, tied, without_scores;
 
@@ -54,6 +56,7 @@ class Coverage : public Family {
   void finalize(const exact::State& state, Results& results) const override {
     results.units = spans_->seen(state);
     results.counts.ignored = state.of(spans_->ignored)[0];
+    // The task predict covers samples without scoring any, so none of them is wrong either.
     results.counts.scored = is_scored_ ? results.units.count - results.counts.ignored : 0;
     results.counts.tied = state.of(spans_->tied)[0];
     results.counts.not_finite = state.of(spans_->not_finite)[0];

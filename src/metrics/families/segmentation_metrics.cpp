@@ -11,9 +11,10 @@ namespace {
 
 using CountsOfClasses = std::vector<ClassCount>;
 
+// The Dice coefficient of a class is its F1 over pixels, as in MulticlassF1Score.
 Ratio dice(const ClassCount& count) { return f_beta(count, 1); }
 
-// Of the classes that have pixels.
+// Follows scikit-learn's balanced_accuracy_score: the mean recall of the classes that have pixels.
 std::optional<double> mean_accuracy(const CountsOfClasses& counts) {
   Ratio mean;
   for (const ClassCount& count : counts) {
@@ -41,6 +42,7 @@ class SegmentationMetrics : public Family {
   void finalize(const exact::State& state, Results& results) const override {
     const CountsOfClasses counts = counts_of(state);
     results.per_class.clear();
+    // Pixels without a prediction are in the support and nowhere else, so they count as wrong.
     Ratio right;
     for (const ClassCount& count : counts) {
       right.part += static_cast<double>(count.correct);
@@ -70,12 +72,14 @@ class SegmentationMetrics : public Family {
   CountsOfClasses counts_of(const exact::State& state) const {
     CountsOfClasses counts;
     for (std::size_t c = 0; c < to_size(options_.num_classes); ++c) {
+      // The number of all pixels, which only specificity needs, stays 0.
       counts.push_back({state.of(support_)[c], state.of(predicted_)[c], state.of(correct_)[c]});
     }
     return counts;
   }
 
-  // torchmetrics leaves a class that is the ignored index out of the mean.
+  // Follows MulticlassJaccardIndex: torchmetrics leaves a class that is the ignored index out of
+  // the mean.
   std::optional<double> mean_iou(CountsOfClasses counts) const {
     const auto ignored = options_.ignore_index.value_or(-1);
     if (options_.definitions == Definitions::torchmetrics && ignored >= 0 &&

@@ -16,6 +16,7 @@ constexpr std::string_view kPattern = "accuracy_top<k>";
 
 std::vector<std::int64_t> tops_of(const MetricOptions& options) {
   std::vector<std::int64_t> tops;
+  // accuracy goes first: finalize() knows it by its place, since accuracy_top1 has the same k.
   if (contains(options.names, "accuracy")) tops.push_back(1);
   for (const double k : numbers_asked(options.names, kPattern)) {
     tops.push_back(static_cast<std::int64_t>(k));
@@ -34,6 +35,8 @@ class TopK : public Family {
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     const auto num_tops = std::ssize(tops_);
+    // Each k has three counters: by label rank, with all ties decided for the true class, and with
+    // all decided against it.
     hits_ = layout.add_counters("top_k.hits", 3 * num_tops);
     counters.top_k.hits = hits_.offset;
     counters.top_k.num_tops = checked_cast<std::int32_t>(num_tops);
@@ -62,9 +65,11 @@ class TopK : public Family {
 
 std::optional<std::string> obstacle(const MetricOptions& options, std::string_view metric) {
   const auto k = number_in(metric, kPattern);
+  // Among all classes the true one is always, so that the metric would be 1.
   if (k && *k >= static_cast<double>(options.num_classes)) {
     return format("needs more than {} classes, the data set has {}", *k, options.num_classes);
   }
+  // One place of the kernel's array is for accuracy.
   constexpr std::size_t kMost = TopKCounters::kMostTops - 1;
   if (k && numbers_asked(options.names, kPattern).size() > kMost) {
     return format("is one of more than {} of its kind", kMost);

@@ -19,6 +19,8 @@ using Row = std::span<const float>;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 bool is_finite(Row row, float peak, OutputKind kind) {
+  // -Inf is the score of an impossible class; where all classes are impossible there is no
+  // prediction.
   return !has_bad_score(row, kind) && peak != -kInf;  // no class is possible
 }
 
@@ -27,7 +29,8 @@ struct Found {
   Scored scored;
 };
 
-// How the true class stands among the others. Loops of their own are vector code, unlike one.
+// Finds how the true class stands among the others. Several loops of one purpose each become vector
+// code, unlike one loop for all.
 Found compare_with_truth(Row row, float peak, std::int64_t label, HingeOn hinge) {
   if (!std::in_range<std::size_t>(label) || to_size(label) >= row.size()) {
     throw Error(ErrorKind::internal,
@@ -36,6 +39,8 @@ Found compare_with_truth(Row row, float peak, std::int64_t label, HingeOn hinge)
   const Row before = row.first(to_size(label));
   const Row after = row.subspan(to_size(label) + 1);
   const float truth = row[to_size(label)];
+  // Of equal scores those before the label are ahead of it: the smaller class index wins
+  // (docs/decisions/006-ties-and-ranks.md).
   const Comparison earlier = compare(before, truth);
   const Comparison later = compare(after, truth);
   Found found;
@@ -48,6 +53,9 @@ Found compare_with_truth(Row row, float peak, std::int64_t label, HingeOn hinge)
   return found;
 }
 
+// Returns the mean over the classes of the weighted -log(probability), which label smoothing mixes
+// into the loss. The lanes are joined in the order in which the kernel joins them, so that both
+// find the same bits.
 double mean_negative_log_likelihood(Row row, const Scored& scored, const Terms& terms,
                                     const ScoreRules& rules) {
   const Scores<float> scores{row.data(), std::ssize(row), rules.kind};
@@ -78,13 +86,16 @@ bool compute_row_statistics(Row row, const ScoreRules& rules, MulticlassRecord& 
     mark_not_finite(made);
     return true;
   }
+  // find() stops at the first maximum, which is the smallest class index.
   made.prediction = std::find(row.begin(), row.end(), peak) - row.begin();
   const Terms terms = sum_terms(row, peak, rules.kind);
+  // An ignored sample is not scored, but its prediction and confidence are saved.
   if (made.ignored) {
     fill_ignored(probability_of(peak, peak, terms, rules.kind), made);
   } else {
     judge_label(row, peak, terms, rules, made);
   }
+  // Rows with NaN have left above: they are not finite, whatever the kind of output is.
   return all_fit_kind(row, rules.kind);
 }
 

@@ -29,12 +29,15 @@ std::vector<SumPlace> sums_of(const exact::StateLayout& layout) {
 DeviceAccumulator::DeviceAccumulator(exact::State& state, const device::Stream& stream)
     : state_(state), stream_(stream), fetch_done_(stream.device()) {
   if (stream.device().kind == DeviceKind::cpu) return;
+  // What the host counts stays apart until the end, because each fetch overwrites `state` with the
+  // totals of the GPU.
   on_host_ = state;
   on_device_ = device::DeviceBuffer(state.layout().num_bytes(), stream.device());
   fetched_ = device::HostBuffer(state.layout().num_bytes(), stream.device());
   const auto sums = sums_of(state.layout());
   num_sums_ = std::ssize(sums);
   const auto bytes = std::as_bytes(std::span(sums));
+  // The copy is asynchronous, so its source is a member that lives as long.
   sums_ = device::HostBuffer(std::ssize(bytes), stream.device());
   std::ranges::copy(bytes, sums_.data());
   sums_on_device_ = device::DeviceBuffer(std::ssize(bytes), stream.device());
@@ -49,6 +52,8 @@ void DeviceAccumulator::batch_enqueued(std::int64_t num_rows) {
   if (on_device_.data() == nullptr) return;
   ++batches_since_fetch_;
   rows_since_fetch_ += num_rows;
+  // Only one fetch runs at a time, for all use one buffer on the host. A fetch that is not done is
+  // looked at again after the next batch, so that the host never waits here.
   if (is_fetching_ && fetch_done_.is_done()) end_fetch();
   const bool is_due =
       batches_since_fetch_ >= kBatchesBetweenFetches || rows_since_fetch_ >= kRowsBetweenFetches;
@@ -82,6 +87,7 @@ void DeviceAccumulator::carry() {
 }
 
 void DeviceAccumulator::begin_fetch() {
+  // The copy is canonical: running metrics read `state` without touching it.
   carry();
   stream_.copy_to_host(fetched_.data(), on_device_.bytes());
   fetch_done_.record(stream_);
@@ -91,6 +97,7 @@ void DeviceAccumulator::begin_fetch() {
 void DeviceAccumulator::end_fetch() {
   const std::span<const std::int64_t> values(fetched_.as<const std::int64_t>(),
                                              to_size(state_.layout().length()));
+  // The GPU has totals since the start, so they replace what is there.
   std::ranges::copy(values, state_.values().begin());
   is_fetching_ = false;
 }

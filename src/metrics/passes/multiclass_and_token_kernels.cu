@@ -14,13 +14,15 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kRowsPerBlock = kThreads / kLanes;
 
-// The threads of one row, which run together.
+// The eight threads of one row, which run together. Only they are in the mask: threads of other
+// rows of the warp may have returned.
 struct Lanes {
   unsigned mask;
   int lane;
 
   template <class Value>
   __device__ Value from(int other, const Value& value) const {
+    // Shuffles move 32 bits, so a value goes word by word.
     unsigned words[(sizeof(Value) + 3) / 4] = {};
     memcpy(words, &value, sizeof value);
     for (unsigned& word : words) word = __shfl_sync(mask, word, other, kLanes);
@@ -29,7 +31,8 @@ struct Lanes {
     return received;
   }
 
-  // All lanes' values, joined in their order, on every lane.
+  // Joins all lanes' values in their order, on every lane. The CPU adds in the same order
+  // (row_reductions.cpp), so that both find the same bits.
   template <class Value>
   __device__ Value joined(const Value& value) const {
     Value result = from(0, value);
@@ -38,7 +41,7 @@ struct Lanes {
   }
 };
 
-// What all lanes of a row find of it.
+// Holds what all lanes of a row know of it.
 template <class Score>
 struct RowOfLanes {
   Scores<Score> scores;
@@ -53,7 +56,7 @@ struct RowOfLanes {
     return sum / static_cast<double>(scores.num_classes);
   }
 
-  // Everything but the fields that need no scores. Complete on lane 0.
+  // Fills everything but the fields that need no scores. The row is complete on lane 0.
   __device__ void examine(MulticlassRecord& row) const {
     const std::int64_t label = row.ignored ? -1 : row.label;
     const float truth = row.ignored ? peak.score : scores[label];
@@ -72,7 +75,8 @@ struct RowOfLanes {
   }
 };
 
-// Whether a row can be judged; if not, marks row i among the bad ones.
+// Returns whether a row can be scored; if not, marks row i among the bad ones. All lanes mark the
+// same row, which does no harm.
 __device__ bool check_row(const RowMax& peak, const MulticlassRecord& row, std::int64_t num_classes,
                           std::int64_t i, BadRows& bad) {
   const bool good_label = row.ignored || (row.label >= 0 && row.label < num_classes);
@@ -83,11 +87,13 @@ __device__ bool check_row(const RowMax& peak, const MulticlassRecord& row, std::
   return good_label && !wrong_kind;
 }
 
-// Eight threads to a row.
+// Eight threads share a row. What a row adds to the State are integers, so that the order in which
+// rows come does not matter.
 __global__ void score_rows(const RowsToScore rows) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kLanes;
   if (i >= rows.num_rows) return;  // all lanes of a row together
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  // The mask has eight bits, at the place of this row in the warp.
   const Lanes lanes{0xffu << (threadIdx.x % warpSize / kLanes * kLanes), lane};
 
   const Scores<float> scores{rows.scores + i * rows.row_stride, rows.num_classes, rows.rules.kind};
@@ -96,6 +102,7 @@ __global__ void score_rows(const RowsToScore rows) {
   row.label = rows.labels[i];
   row.ignored = rows.rules.has_ignore_index && row.label == rows.rules.ignore_index;
   const RowMax peak = lanes.joined(find_row_max(scores, lane));
+  // The host throws for such a batch, so nothing of the row is counted.
   if (!check_row(peak, row, rows.num_classes, i, rows.found->bad)) return;
   if (peak.is_finite()) {
     RowOfLanes<float>{scores, peak, rows.rules, lanes}.examine(row);
@@ -118,8 +125,8 @@ __device__ std::int64_t label_at(const TokensToScore& tokens, std::int64_t i) {
                                 : static_cast<const std::int32_t*>(tokens.labels)[i];
 }
 
-// Eight threads to a place; those of places that are not scored are soon done. Score: the type of
-// tokens.scores.
+// Eight threads share a place; those of places that are not scored return at once. Score is the
+// type of tokens.scores.
 template <class Score>
 __global__ void score_tokens(const TokensToScore tokens) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kLanes;
@@ -150,6 +157,7 @@ __global__ void score_tokens(const TokensToScore tokens) {
   if (lane == 0) found = token_row(row);
 }
 
+// A carry runs from limb to limb, so that each sum has one thread.
 __global__ void carry_limbs(std::int64_t* state, const SumPlace* sums, std::int64_t num_sums) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < num_sums) exact::carry(state + sums[i].offset, sums[i].length);

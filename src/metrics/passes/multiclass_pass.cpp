@@ -57,6 +57,7 @@ BatchStatistics::BatchStatistics(std::int64_t max_rows, const device::Device& de
 const RowStatistics& BatchStatistics::stats() {
   if (on_host_.data() == nullptr) return stats_;
   const FoundBlock& found = *on_host_.as<const FoundBlock>();
+  // The reader has checked the labels, so this is a fault of the program.
   if (const auto row = row_of(found.bad.label)) {
     throw Error(ErrorKind::internal,
                 format("row {} of a batch has a label that is no class", *row));
@@ -71,6 +72,8 @@ MulticlassPass::MulticlassPass(const MetricSet& metrics, OutputKind kind,
     : metrics_(metrics), rules_(score_rules(metrics.options(), kind)) {
   if (rules_.class_weights == nullptr || device.kind == DeviceKind::cpu) return;
   const auto bytes = std::as_bytes(std::span(metrics.options().class_weights));
+  // The page-locked copy lives in this scope only, so the copy to the GPU is waited for. That
+  // happens once, before the loop.
   class_weights_ = device::DeviceBuffer(std::ssize(bytes), device);
   const device::HostBuffer locked(std::ssize(bytes), device);
   std::ranges::copy(bytes, locked.data());
@@ -89,10 +92,12 @@ void MulticlassPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
   if (stream.device().kind == DeviceKind::cpu) {
     const std::span<const std::int64_t> given(labels.as<const std::int64_t>(), to_size(num_rows));
     compute_multiclass_statistics(scores, first_index, given, rules_, stats.stats_);
+    // Rows of the wrong kind are void, and the run ends with them: nothing may be counted.
     if (!stats.stats_.wrong_kind_row) metrics_.update(stats.stats_.rows, counts.state());
     return;
   }
   auto* const found = stats.on_device_.as<FoundBlock>();
+  // Only the marks are set to zero: the kernel writes each row.
   stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));
   launch_score_rows({.scores = scores.as<const float>(),
                      .row_stride = scores.strides[0],
@@ -105,6 +110,7 @@ void MulticlassPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                      .counts = counts.values(),
                      .found = found},
                     stream.handle());
+  // Everything about the batch lies in one block, so that one copy brings it.
   stream.copy_to_host(stats.on_host_.data(), stats.on_device_.bytes());
 }
 

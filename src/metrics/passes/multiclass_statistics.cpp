@@ -17,6 +17,7 @@ namespace {
 
 using Row = std::span<const float>;
 
+// The number of classes is bounded since label ranks are int32.
 void check_form(const TensorView& scores, std::size_t num_labels) {
   const bool good = scores.dtype == DType::f32 && scores.device == DeviceKind::cpu &&
                     scores.shape.size() == 2 && scores.strides.size() == 2 &&
@@ -46,6 +47,7 @@ void compute_multiclass_statistics(const TensorView& scores, std::int64_t first_
     made = {};
     made.index = static_cast<std::uint64_t>(first_index) + i;
     made.label = labels[i];
+    // The run ends at such a row, so the others need not be looked at.
     if (!compute_row_statistics(row, rules, made)) {
       stats.wrong_kind_row = checked_cast<std::int64_t>(i);
       return;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-// Whether row i can be counted; if not, marks it.
+// Returns whether row i can be counted; if not, marks it.
 __device__ bool check_row(const LabelVerdict& verdict, std::int64_t i, BadRows& bad) {
   const auto mark = mark_of_row(static_cast<unsigned long long>(i));
   if (!verdict.good_targets) atomicMax(&bad.label, mark);
@@ -18,7 +18,8 @@ __device__ bool check_row(const LabelVerdict& verdict, std::int64_t i, BadRows& 
   return verdict.good_targets && verdict.fits_kind;
 }
 
-// A thread to a row.
+// Each thread has a row of its own. It adds the losses of the labels in their order, as the CPU
+// does, so that both find the same bits.
 __global__ void label_rows(const LabelsToScore rows) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= rows.num_rows) return;

@@ -14,7 +14,7 @@
 namespace tally::metrics {
 namespace {
 
-// Whether a tensor has `num_columns` numbers in each of at least num_rows rows, one after another.
+// True if a tensor has `num_columns` numbers in each of at least num_rows rows, one after another.
 bool has_rows(const TensorView& tensor, std::int64_t num_rows, std::int64_t num_columns) {
   if (tensor.shape.empty() || tensor.shape[0] < num_rows) return false;
   if (tensor.shape.size() == 1) return num_columns == 1;
@@ -33,11 +33,14 @@ bool has_rows(const TensorView& tensor, std::int64_t num_rows, std::int64_t num_
 
 LabelBatch batch_of(const TensorView& scores, const TensorView& targets, std::int64_t num_rows,
                     DeviceKind device) {
+  // The type tells the two forms apart: int64 targets are one label a sample (binary), uint8
+  // targets are several.
   const bool one_label = targets.dtype == DType::i64 && has_rows(targets, num_rows, 1);
   const bool many = targets.dtype == DType::u8 && targets.shape.size() == 2 &&
                     targets.shape[1] >= 1 && has_rows(targets, num_rows, targets.shape[1]);
   LabelBatch batch;
   if (one_label || many) batch.num_labels = one_label ? 1 : targets.shape[1];
+  // Two scores of one label are those of its not being set and of its being set.
   batch.num_scores = one_label && has_rows(scores, num_rows, 2) ? 2 : batch.num_labels;
   const bool scores_fit =
       scores.dtype == DType::f32 && has_rows(scores, num_rows, batch.num_scores);
@@ -74,7 +77,7 @@ void examine(const LabelBatch& batch, std::int64_t first_index, const LabelRules
   }
 }
 
-// Room for so many rows.
+// Makes room for so many rows, and forgets what was found of the batch before.
 void resize(std::int64_t num_rows, std::int64_t num_labels, LabelStatistics& stats) {
   stats.rows.resize(to_size(num_rows));
   stats.probabilities.resize(to_size(num_rows * num_labels));
@@ -90,6 +93,8 @@ LabelRules label_rules(const MetricOptions& options, OutputKind kind) {
                    .ignore_index = options.ignore_index.value_or(0),
                    .hinge = hinge_on(options),
                    .threshold = static_cast<float>(options.threshold)};
+  // Rankings compare each set label with all others, which costs the square of the number of
+  // labels: only where they are asked for.
   for (const char* name : {"coverage_error", "ranking_loss", "label_ranking_average_precision"}) {
     if (contains(options.names, name)) rules.ranking = LabelRanking::wanted;
   }
@@ -116,6 +121,7 @@ BatchLabels::BatchLabels(std::int64_t max_rows, std::int64_t num_labels,
 const LabelStatistics& BatchLabels::stats() {
   if (on_host_.data() == nullptr) return stats_;
   const LabelBlock found(on_host_.data(), max_rows_, num_labels_);
+  // The reader has checked the targets, so this is a fault of the program.
   if (found.bad()->label != 0) {
     refuse_target(checked_cast<std::int64_t>(row_of_mark(found.bad()->label)));
   }
@@ -143,6 +149,7 @@ void MultilabelPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
   stats.num_rows_ = num_rows;
   if (stream.device().kind == DeviceKind::cpu) {
     compute_multilabel_statistics(scores, targets, first_index, num_rows, rules_, stats.stats_);
+    // Rows of the wrong kind are void, and the run ends with them.
     if (!stats.stats_.wrong_kind_row) metrics_.update(stats.stats_.view(), counts.state());
     return;
   }

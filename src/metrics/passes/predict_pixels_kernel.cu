@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// A thread to a pixel; neighbours read neighbours of each class.
+// Each thread has a pixel of its own: neighbours read neighbouring scores of each class, so that
+// reads are coalesced.
 __global__ void predict_pixels(const PixelsToPredict pixels) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= pixels.num_images * pixels.num_pixels) return;
@@ -20,6 +21,8 @@ __global__ void predict_pixels(const PixelsToPredict pixels) {
       pixels.scores + image * pixels.num_classes * pixels.num_pixels + i % pixels.num_pixels;
   float best = *score;
   std::int32_t prediction = 0;
+  // For probabilities -Inf is bad, too, as predict_pixels() has it on CPUs for every kind of
+  // output.
   bool has_bad_score = is_bad(best, OutputKind::probabilities);
   for (std::int32_t c = 1; c < pixels.num_classes; ++c) {
     score += pixels.num_pixels;

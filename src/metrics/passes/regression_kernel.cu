@@ -12,7 +12,7 @@ constexpr int kThreads = 128;
 constexpr int kLanesPerRow = 8;
 constexpr int kRowsPerBlock = kThreads / kLanesPerRow;
 
-// Eight threads to a row.
+// Eight threads share a row. All that they add are integers, so that their order does not matter.
 __global__ void count_values(const ValuesToCount values) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kLanesPerRow;
   if (i >= values.num_rows) return;  // all lanes of a row together
@@ -22,6 +22,8 @@ __global__ void count_values(const ValuesToCount values) {
   const std::int64_t outputs = values.num_outputs;
   const float* const predictions = values.predictions + i * values.prediction_stride;
   const float* const targets = values.targets + i * values.target_stride;
+  // The values are copied into the block as well: on the host the records of the samples point
+  // there.
   for (std::int64_t output = lane; output < outputs; output += kLanesPerRow) {
     values.found.predictions[i * outputs + output] = predictions[output];
     values.found.targets[i * outputs + output] = targets[output];
@@ -31,6 +33,7 @@ __global__ void count_values(const ValuesToCount values) {
   const bool good_targets = __all_sync(lanes, all_finite(targets, outputs, lane, kLanesPerRow));
   const RowMark mark = mark_of(good_predictions, good_targets);
   if (lane == 0) values.found.marks[i] = mark;
+  // All lanes have the same mark and return together.
   if (mark == RowMark::target_not_finite) return;
 
   std::int64_t* const counts = values.counts;

@@ -38,7 +38,8 @@ void check_form(const TensorView& predictions, const TensorView& targets, std::i
                      to_string(targets.shape), name(targets.device)));
 }
 
-// What the kernel does, but for the counting.
+// Does what the kernel does, but for the counting: RegressionBatch then reads one block on CPUs and
+// GPUs.
 void fill_block(const ValuesToCount& values) {
   const std::int64_t outputs = values.num_outputs;
   for (std::int64_t i = 0; i < values.num_rows; ++i) {
@@ -72,6 +73,7 @@ const std::vector<RegressionRecord>& RegressionBatch::rows() {
   const ValueBlock found = ValueBlock::in(on_host_.data(), max_rows_, num_outputs_);
   rows_.clear();
   for (std::int64_t i = 0; i < num_rows_; ++i) {
+    // The reader has checked the targets, so this is a fault of the program.
     if (found.marks[i] == RowMark::target_not_finite) {
       throw Error(ErrorKind::internal,
                   format("row {} of a batch has a target that is not finite", i));
@@ -111,6 +113,7 @@ void RegressionPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                              .found = ValueBlock::in(block.data(), batch.max_rows_, outputs)};
   if (on_cpu) {
     fill_block(values);
+    // rows() throws before anything of the batch is counted.
     metrics_.update(batch.rows(), counts.state());
     return;
   }
@@ -120,11 +123,14 @@ void RegressionPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
 
 namespace {
 
+// A pixel adds at most twice to the limbs of a sum, so that 2^20 of them stay far below the 2^30
+// adds that limbs bear.
 constexpr std::size_t kRun = std::size_t{1} << 20;  // pixels between two carries
 
 bool is_scored(float target) { return !std::isnan(target); }
 
-// Adds a run of pixels; the sum of their squared errors. False where a prediction is not finite.
+// Adds a run of pixels, and their squared errors to `squared_error`. Returns false where a
+// prediction is not finite: the image is then left out as a whole.
 template <class Add>
 bool count_run(const RegressionCounters& counters, std::span<const float> predictions,
                std::span<const float> targets, const Add& add, double& squared_error) {
@@ -170,6 +176,8 @@ DenseRegressionRecord MapSums::count(std::uint64_t index, std::span<const float>
     image_.canonicalise();
   }
   const auto sums = values.subspan(to_size(counters.pixels), to_size(counters.num_sums));
+  // What was added before the bad pixel goes. The number of scored pixels stays, since it tells
+  // such an image from an ignored one.
   if (!finite) {
     std::ranges::fill(sums, 0);
     sums[0] = std::ranges::count_if(targets, is_scored);

@@ -26,6 +26,8 @@ float largest(std::span<const float> row) {
   return *std::max_element(lanes.begin(), lanes.end());
 }
 
+// Here and below flags are added up and loops have no early exit: without branches they are vector
+// code.
 bool has_bad_score(std::span<const float> row, OutputKind kind) {
   std::uint32_t found = 0;
   for (const float score : row) found += std::uint32_t{is_bad(score, kind)};
@@ -50,6 +52,8 @@ Comparison compare(std::span<const float> row, float value) {
 
 namespace {
 
+// Class i belongs to lane i % 8, as in the kernel (kLanes in row_reductions_by_lane.hpp): the lanes
+// must be as many, and a block a multiple of them, for the sums to be the same bits.
 constexpr std::size_t kBlock = 64;
 constexpr std::size_t kTermLanes = 8;
 using Block = std::array<double, kBlock>;
@@ -66,6 +70,8 @@ void fill_terms(std::span<const float> scores, double shift, OutputKind kind, Bl
 }  // namespace
 
 Terms sum_terms(std::span<const float> row, float peak, OutputKind kind) {
+  // exp(x - peak) is at most 1, so that no logit overflows; logarithms of probabilities need no
+  // shift.
   const double shift = kind == OutputKind::logits ? double{peak} : 0.0;
   Block terms;
   std::array<double, kTermLanes> sums{};
@@ -73,6 +79,7 @@ Terms sum_terms(std::span<const float> row, float peak, OutputKind kind) {
   for (std::size_t first = 0; first < row.size(); first += kBlock) {
     const auto block = row.subspan(first, std::min(kBlock, row.size() - first));
     fill_terms(block, shift, kind, terms);
+    // Zeros fill the last group of lanes, and adding 0 changes no sum.
     const std::size_t padded = (block.size() + kTermLanes - 1) / kTermLanes * kTermLanes;
     std::fill(terms.begin() + block.size(), terms.begin() + padded, 0.0);
     for (std::size_t i = 0; i < padded; i += kTermLanes) {
@@ -82,6 +89,7 @@ Terms sum_terms(std::span<const float> row, float peak, OutputKind kind) {
       }
     }
   }
+  // The lanes are joined in their order, as the kernel does.
   return {std::accumulate(sums.begin(), sums.end(), 0.0),
           std::accumulate(squares.begin(), squares.end(), 0.0)};
 }

@@ -17,7 +17,8 @@ namespace {
 // Pixels whose best scores so far stay in the core's cache while plane after plane goes by.
 constexpr std::size_t kRun = 2048;
 
-// A product with 0 is 0 for every finite score, and NaN for others.
+// `zero` finds scores that are not finite without a branch: a product with 0 is 0 for every finite
+// score, and NaN for others, and a sum keeps a NaN.
 struct Run {
   std::array<float, kRun> best;
   std::array<float, kRun> zero;
@@ -34,6 +35,7 @@ void predict_run(const float* scores, std::size_t plane, std::int64_t num_classe
   for (std::int32_t c = 1; c < num_classes; ++c) {
     const float* const of_class = scores + to_size(c) * plane;
     for (std::size_t i = 0; i < count; ++i) {
+      // Only a larger score replaces the best one: of equal scores the smaller class wins.
       const bool is_better = of_class[i] > run.best[i];
       run.best[i] = is_better ? of_class[i] : run.best[i];
       predictions[i] = is_better ? c : predictions[i];
@@ -45,7 +47,8 @@ void predict_run(const float* scores, std::size_t plane, std::int64_t num_classe
   }
 }
 
-// Of pixels, -1 where they are `none`; refuse(pixel, value) throws for what is no class.
+// Reads the classes of pixels, as -1 where they are `none`. throw_model_error(pixel, value) throws
+// for what is no class.
 template <class T, class Refuse>
 void read_classes(const TensorView& view, std::int64_t num_classes,
                   std::optional<std::int64_t> none, const Refuse& throw_model_error,
@@ -107,6 +110,7 @@ TensorView PixelPass::enqueue(const TensorView& scores, const device::Stream& st
   }
   const auto pixels = shape[2] * shape[3];
   const auto bytes = shape[0] * pixels * size_bytes(DType::i32);
+  // The memory grows to that of the largest batch and is used again.
   if (predictions_.num_bytes() < bytes) {
     predictions_ = device::DeviceBuffer(bytes, stream.device());
   }
@@ -152,6 +156,8 @@ SegmentationRecord MaskCounts::count(std::uint64_t index, const TensorView& labe
   read_any_classes(labels, num_classes_, ignore_index, refuse_label, labels_);
   std::ranges::fill(counts_, 0);
   const std::size_t classes = to_size(num_classes_);
+  // counts_ is [3, classes]: support, predictions, hits. A pixel without a prediction is in the
+  // support only, and so counts as wrong.
   for (std::size_t i = 0; i < pixels; ++i) {
     if (labels_[i] < 0) continue;
     const auto label = static_cast<std::size_t>(labels_[i]);
@@ -160,6 +166,7 @@ SegmentationRecord MaskCounts::count(std::uint64_t index, const TensorView& labe
     ++counts_[classes + static_cast<std::size_t>(predictions_[i])];
     counts_[2 * classes + label] += labels_[i] == predictions_[i] ? 1 : 0;
   }
+  // All pixels are looked at, scored or not: an image with NaN or Inf is listed in either case.
   const bool finite = std::ranges::none_of(predictions_, [](std::int32_t p) { return p < 0; });
   SegmentationRecord row = retained_segmentation_record(counts_, num_classes_, finite);
   row.index = index;

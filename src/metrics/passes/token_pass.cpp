@@ -47,7 +47,8 @@ std::optional<std::int64_t> sequence_of(unsigned long long mark) {
   return checked_cast<std::int64_t>(row_of_mark(mark));
 }
 
-// widened: memory of the caller for those of bfloat16.
+// Returns the scores of one place. `widened` is the caller's memory, in which those of bfloat16
+// become float32.
 std::span<const float> scores_at(const TensorView& scores, std::int64_t sequence,
                                  std::int64_t place, std::vector<float>& widened) {
   const auto first = sequence * scores.strides[0] + place * scores.strides[1];
@@ -75,8 +76,10 @@ void compute_token_statistics(const TensorView& scores, const TensorView& labels
   const ScoreRules row_rules{.kind = rules.kind};
   std::vector<float> widened;
   for (std::int64_t i = 0; i < std::ssize(stats.rows); ++i) {
+    // A place is a sample whose classes are the vocabulary and whose label is the token.
     MulticlassRecord row;
     row.label = label_at(labels, i);
+    // Scores of places that are not scored (context, padding) may be anything and are not read.
     if (row.label == rules.ignore_index) continue;
     const std::int64_t sequence = i / stats.num_places;
     const auto of_place = scores_at(scores, sequence, i % stats.num_places, widened);
@@ -91,6 +94,7 @@ void compute_token_statistics(const TensorView& scores, const TensorView& labels
 const TokenStatistics& BatchTokens::stats() {
   if (on_host_.data() == nullptr) return stats_;
   const TokenBlock& found = *on_host_.as<const TokenBlock>();
+  // The reader has checked the labels, so this is a fault of the program.
   if (const auto row = sequence_of(found.bad.label)) {
     throw Error(ErrorKind::internal,
                 format("sequence {} of a batch has a label that is no token", *row));
@@ -110,6 +114,7 @@ void TokenPass::enqueue(std::int64_t num_sequences, const TensorView& scores,
   stats.stats_.num_places = scores.shape[1];
   stats.stats_.rows.resize(to_size(num_sequences * scores.shape[1]));
   const std::int64_t bytes = TokenBlock::num_bytes(std::ssize(stats.stats_.rows));
+  // Sequences of a batch may be longer than those before, so the memory grows to the largest need.
   if (stats.on_device_.num_bytes() < bytes) {
     stats.on_device_ = device::DeviceBuffer(bytes, stats.device_);
     stats.on_host_ = device::HostBuffer(bytes, stats.device_);
@@ -128,6 +133,7 @@ void TokenPass::enqueue(std::int64_t num_sequences, const TensorView& scores,
                        .rules = rules_,
                        .found = found},
                       stream.handle());
+  // The buffers may be larger than this batch, of which only its part is copied.
   stream.copy_to_host(stats.on_host_.data(), stats.on_device_.bytes().first(to_size(bytes)));
 }
 

@@ -19,6 +19,8 @@ namespace {
 
 using Tensors = std::span<const TensorView>;
 
+// Average precision needs the order of all detections, which no count of a single image gives:
+// images are not recounted for subgroups or the bootstrap.
 struct DetectionConfig {
   explicit DetectionConfig(const TaskOptions& given)
       : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
@@ -38,11 +40,14 @@ bool is_integer(const TensorView& tensor) {
   return tensor.dtype == DType::i64 || tensor.dtype == DType::i32;
 }
 
+// Exporters differ in the integer type of labels and numbers; both are read without a copy.
 std::int64_t integer_at(const TensorView& tensor, std::int64_t place) {
   return tensor.dtype == DType::i64 ? tensor.as<const std::int64_t>()[place]
                                     : tensor.as<const std::int32_t>()[place];
 }
 
+// Throws Error(model). It names all outputs, because any of them may be the wrong one where their
+// order alone says what they are.
 [[noreturn]] void refuse_outputs(Tensors outputs) {
   std::vector<std::string> found;
   for (const TensorView& output : outputs) {
@@ -69,7 +74,8 @@ struct Outputs {
 
 constexpr std::array<std::string_view, 4> kNames{"boxes", "scores", "labels", "num_detections"};
 
-// For each of kNames its place among the outputs, or their number if it is not there.
+// Returns for each of kNames its place among the outputs, or their number if it is not there. Names
+// count if the card has at least one of the four; else the order of kNames is assumed.
 std::array<std::size_t, 4> places_of(std::size_t num_outputs,
                                      const std::vector<std::string>& names) {
   std::array<std::size_t, 4> places{0, 1, 2, 3};
@@ -93,6 +99,8 @@ bool fit_together(const Outputs& found) {
          (numbers == Shape{scores[0]} || numbers == Shape{scores[0], 1});
 }
 
+// Throws Error(model) if the outputs are no detections. The number of detections K may differ from
+// batch to batch.
 Outputs outputs_in(Tensors outputs, const std::vector<std::string>& names) {
   const auto places = places_of(outputs.size(), names);
   if (places[0] >= outputs.size() || places[1] >= outputs.size() || places[2] >= outputs.size()) {
@@ -122,6 +130,7 @@ class DetectionScorer : public BatchScorer {
     collected.not_finite.clear();
     auto& retained = collected.retained;
     retained.num_rows = num_samples_;
+    // The columns are kRetainedBoxes, kRetainedLabels and kRetainedScores, all of them ragged.
     retained.columns.assign(3, {});
     retained.lengths.assign(3, {});
     const Outputs outputs = outputs_in(outputs_.views(), rules_.options.output_names);
@@ -129,12 +138,15 @@ class DetectionScorer : public BatchScorer {
       const bool finite = take(outputs, row, retained);
       const metrics::SampleRecord image{static_cast<std::uint64_t>(first_index_ + row), finite};
       if (!finite) collected.not_finite.push_back(first_index_ + row);
+      // Only the evidence of samples is counted here. Detections are held against objects after the
+      // loop, because objects are read from tables of the data set, not with the batches.
       rules_.metrics.update(std::span(&image, 1), counts_->on_host());
     }
   }
 
  private:
-  // Those that are none: behind num_detections, or with a label below 0.
+  // Returns how many of the K places of a sample hold detections. The rest is padding, which models
+  // with a fixed K return. Throws Error(model) for a number that cannot be.
   std::int64_t num_detections(const Outputs& outputs, std::int64_t row) const {
     if (!outputs.num_detections) return outputs.most();
     const std::int64_t number = integer_at(*outputs.num_detections, row);
@@ -144,6 +156,8 @@ class DetectionScorer : public BatchScorer {
                        first_index_ + row, outputs.most()));
   }
 
+  // A label below 0 marks a place without a detection; one that is too large is refused, since the
+  // State has no counters for it.
   std::int64_t label_of(const Outputs& outputs, std::int64_t row, std::int64_t place) const {
     const std::int64_t label = integer_at(outputs.labels, row * outputs.most() + place);
     if (label < rules_.num_classes()) return label;
@@ -154,7 +168,8 @@ class DetectionScorer : public BatchScorer {
         "Export a model whose labels are the places of /classes/id.");
   }
 
-  // Of an image with NaN or Inf nothing is kept: its objects are not found. false then.
+  // Appends the detections of one image to the retained columns. Returns false where a score or a
+  // box holds NaN or Inf; then nothing is kept of the image, so that its objects count as missed.
   bool take(const Outputs& outputs, std::int64_t row, predictions::RecordBatch& retained) {
     found_.clear();
     const auto* boxes = outputs.boxes.as<const float>() + row * outputs.most() * 4;
@@ -162,6 +177,7 @@ class DetectionScorer : public BatchScorer {
     const auto is_finite = [](float value) { return std::isfinite(value); };
     bool finite = true;
     for (std::int64_t i = 0; i < num_detections(outputs, row); ++i) {
+      // Padding is skipped before its values are looked at: they may be NaN.
       if (label_of(outputs, row, i) < 0) continue;
       finite = finite && is_finite(scores[i]) &&
                std::all_of(boxes + 4 * i, boxes + 4 * i + 4, is_finite);
@@ -170,6 +186,8 @@ class DetectionScorer : public BatchScorer {
     if (!finite) found_.clear();
     for (auto& lengths : retained.lengths) lengths.push_back(std::ssize(found_));
     for (const std::int64_t i : found_) {
+      // Boxes stay in pixels of the model's input, as float32; placed() maps them to the annotated
+      // image in double, after the loop.
       for (const float x : std::span(boxes + 4 * i, 4))
         append_value(retained.columns[kRetainedBoxes], x);
       append_value(retained.columns[kRetainedLabels],
@@ -218,6 +236,8 @@ class DetectionOfObjects : public CountingTask<DetectionConfig>, public Detectio
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& /*retained*/) const override {
+    // Options with subgroups or the bootstrap are refused or noted before, so that no call comes
+    // here.
     throw Error(ErrorKind::internal, "images were to be counted again, of which nothing is kept");
   }
 

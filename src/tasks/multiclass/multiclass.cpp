@@ -16,6 +16,8 @@
 namespace tally::tasks {
 namespace {
 
+// The softmax has lost the constant that all logits of a sample share, so that logits cannot be
+// computed from probabilities. Log-probabilities are accepted: they are logits, too.
 void check_class_columns(const TaskOptions& options) {
   if (is_saved(SaveColumns::logits, options) &&
       options.outputs == metrics::OutputKind::probabilities) {
@@ -32,20 +34,23 @@ void check_classes(std::span<const std::int64_t> shape, std::int64_t classes) {
               "Check that model and data set belong together.");
 }
 
-// What a task's scorers share.
+// These are the settings that all scorers of the task share, and that outlive them.
 struct MulticlassConfig {
   explicit MulticlassConfig(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
+        // The options of `metrics` have full names, so that both sets hold the same metrics.
         resample_metrics(without_matrix(metrics.options())),
         columns(class_columns(given.save, given.metrics.num_classes)) {
+    // Curves are made of retained scores, also where nothing is recounted.
     if (given.keep_rows || metrics.needs_order()) {
       retained = retained_class_columns(given.metrics.num_classes, metrics.needs_order());
     }
   }
 
-  // Of a sample, in a column that is made of the scores themselves; 0 without such columns.
+  // Returns how many scores of a sample the columns are made of; 0 where they are made of records
+  // alone. "topk", "probabilities", "logits" and the retained scores need them.
   std::int64_t num_scores() const {
     const bool saved = std::ranges::any_of(
         options.save, [](SaveColumns group) { return group != SaveColumns::labels; });
@@ -75,6 +80,8 @@ class MulticlassScorer : public BatchScorer {
     check_rows(batch);
     first_index_ = batch.first_index;
     const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
+    // On a GPU the pass counts there, and only records are brought to the host; scores follow where
+    // columns need them.
     pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, stats_);
     scores_.fetch(batch, counts.stream());
   }
@@ -122,6 +129,7 @@ class Multiclass : public CountingTask<MulticlassConfig>, public ClassScores {
 
   void one_vs_rest_scores(const predictions::RecordBatch& retained, std::span<float> scores,
                           std::span<std::uint8_t> targets) const override {
+    // Column 1 is "scores" of retained_class_columns(), [rows, classes], already as probabilities.
     const auto& bytes = retained.columns.at(1);
     std::memcpy(scores.data(), bytes.data(), bytes.size());
     const auto rows = rows_of(retained);
@@ -129,6 +137,7 @@ class Multiclass : public CountingTask<MulticlassConfig>, public ClassScores {
     std::ranges::fill(targets, std::uint8_t{0});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto of_row = targets.subspan(i * classes, classes);
+      // Such a sample takes part in no curve of any class: 2 is "not scored".
       if (rows[i].ignored || !rows[i].finite) {
         std::ranges::fill(of_row, std::uint8_t{2});
       } else {

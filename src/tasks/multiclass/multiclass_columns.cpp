@@ -12,14 +12,16 @@
 namespace tally::tasks {
 namespace {
 
+// The width of "topk" is a format: docs/formats.md promises the best 5 classes, or all of fewer.
 std::int64_t top_k_of(std::int64_t num_classes) { return std::min<std::int64_t>(5, num_classes); }
 
 std::span<const float> score_row(const ClassSource& source, std::size_t row) {
+  // Rows may lie apart: the pass takes any stride between them, and so do columns.
   return {source.scores.as<float>() + to_size(source.scores.strides.at(0)) * row,
           to_size(source.scores.shape.at(1))};
 }
 
-// One member of each row, as the column's type has it.
+// Fills a column with one member of each row, converted to the type of the column.
 template <class T, class Member>
 void fill_member(const ClassSource& source, Member member, std::span<std::byte> out) {
   std::ranges::transform(source.rows, values_in<T>(out).begin(),
@@ -52,7 +54,8 @@ void fill_confidence(const ClassSource& source, std::span<std::byte> out) {
   fill_member<float>(source, &MulticlassRecord::confidence, out);
 }
 
-// Classes by descending score; ties: the smaller index first, as in the label's rank.
+// Lists the best classes of each row. Of equal scores the class with the smaller index comes first,
+// as in the label's rank, so that "topk" and "label_rank" never contradict each other.
 void fill_topk(const ClassSource& source, std::span<std::byte> out) {
   const auto top = values_in<std::int64_t>(out);
   std::vector<std::int64_t> classes(to_size(source.scores.shape.at(1)));
@@ -61,10 +64,12 @@ void fill_topk(const ClassSource& source, std::span<std::byte> out) {
     const auto scores = score_row(source, row);
     const auto place = top.begin() + static_cast<std::ptrdiff_t>(row * k);
     if (!source.rows[row].finite) {
+      // NaN has no order: sorting such a row would be undefined behaviour.
       std::fill_n(place, k, -1);
       continue;
     }
     std::iota(classes.begin(), classes.end(), 0);
+    // Only the first k places are sorted: O(classes * log k) for each row.
     const auto middle = classes.begin() + static_cast<std::ptrdiff_t>(k);
     std::partial_sort(classes.begin(), middle, classes.end(), [&](auto left, auto right) {
       const float a = scores[to_size(left)];
@@ -75,6 +80,7 @@ void fill_topk(const ClassSource& source, std::span<std::byte> out) {
   }
 }
 
+// The bytes of a record are retained as they are: only this run reads them again.
 void fill_row(const ClassSource& source, std::span<std::byte> out) {
   std::memcpy(out.data(), source.rows.data(), out.size());
 }
@@ -87,6 +93,7 @@ void fill_probabilities(const ClassSource& source, std::span<std::byte> out) {
     if (source.rows[row].finite) {
       metrics::class_probabilities(score_row(source, row), source.outputs, place);
     } else {
+      // The value of NaN is fixed, so that the file is the same whichever NaN the model returned.
       std::ranges::fill(place, std::numeric_limits<float>::quiet_NaN());
     }
   }
@@ -102,6 +109,7 @@ void fill_logits(const ClassSource& source, std::span<std::byte> out) {
   }
 }
 
+// Names and types are those of docs/formats.md, "predictions.h5".
 std::vector<ClassColumn> columns_of(SaveColumns group, std::int64_t num_classes) {
   switch (group) {
     case SaveColumns::labels:
@@ -134,6 +142,8 @@ std::vector<ClassColumn> class_columns(const std::vector<SaveColumns>& groups,
 std::vector<ClassColumn> retained_class_columns(std::int64_t num_classes, bool with_scores) {
   std::vector<ClassColumn> columns{
       {{"row", DType::u8, {std::int64_t{sizeof(MulticlassRecord)}}}, fill_row}};
+  // Curves compare scores of different samples, for which the logits of a softmax have no common
+  // scale.
   if (with_scores) columns.push_back({{"scores", DType::f32, {num_classes}}, fill_probabilities});
   return columns;
 }

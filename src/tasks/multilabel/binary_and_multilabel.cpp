@@ -17,6 +17,8 @@
 namespace tally::tasks {
 namespace {
 
+// Throws Error(usage). Logits are made of the model's own scores, which must be logits then. "topk"
+// ranks several classes that exclude each other, which neither task has.
 void check_label_columns(const TaskOptions& options) {
   if (is_saved(SaveColumns::logits, options) && options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
@@ -31,15 +33,17 @@ void check_label_columns(const TaskOptions& options) {
 
 metrics::MetricOptions metric_options(const TaskOptions& options) {
   metrics::MetricOptions made = options.metrics;
+  // Binary and multilabel share this class but not their metrics, which are chosen by name.
   made.task = options.task;
   return made;
 }
 
-// What a task's scorers share.
+// These are the settings that all scorers of the task share, and that outlive them.
 struct MultilabelConfig {
   explicit MultilabelConfig(const TaskOptions& given)
       : options(given),
         is_binary(is_task(given.task, TaskKind::binary)),
+        // The two classes of the task binary are one label that is set or not.
         num_labels(is_binary ? 1 : given.metrics.num_classes),
         label_position(position_of_label(given)),
         metrics(metric_options(given)),
@@ -62,7 +66,9 @@ struct MultilabelConfig {
                 "Check that model and data set belong together.");
   }
 
-  // Of a sample, in a column that is made of the scores themselves; at most, and 0 without one.
+  // Returns how many scores of a sample are brought to the host at most; 0 without a column that is
+  // made of them. Probabilities come with the records of the pass, so that only logits need the
+  // model's own scores.
   std::int64_t num_scores() const {
     if (!is_saved(SaveColumns::logits, options)) return 0;
     return is_binary ? 2 : num_labels;
@@ -98,6 +104,8 @@ class LabelScorer : public BatchScorer {
 
   void collect(CollectedBatch& collected) override {
     const metrics::LabelStatistics& stats = stats_.stats();
+    // Whether the values are of the expected kind is known only now that the stream has passed the
+    // batch.
     check_kind(stats.wrong_kind_row, first_index_, rules_.options.outputs);
     collected.not_finite = not_finite_of(stats.rows);
     const metrics::MetricOptions& options = rules_.metrics.options();
@@ -146,6 +154,7 @@ class Labelwise : public CountingTask<MultilabelConfig>, public ClassScores {
     std::ranges::copy(rows.targets, targets.begin());
     const auto labels = to_size(rules_.num_labels);
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+      // A sample with NaN or Inf takes part in no curve, though its labels are known.
       if (rows.rows[i].finite) continue;
       std::ranges::fill(targets.subspan(i * labels, labels), metrics::kNotScored);
     }
@@ -155,6 +164,7 @@ class Labelwise : public CountingTask<MultilabelConfig>, public ClassScores {
 }  // namespace
 
 std::unique_ptr<Task> make_binary(const TaskOptions& options) {
+  // The number of classes is the data set's, so that the error names it and not an option.
   if (options.metrics.num_classes != 2) {
     throw Error(ErrorKind::dataset, format("the data set has {} classes, the task binary has 2",
                                            options.metrics.num_classes));

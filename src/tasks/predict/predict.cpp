@@ -18,6 +18,7 @@ namespace {
 
 using predictions::ColumnSpec;
 
+// This name is taken: no output may have it.
 constexpr std::string_view kIndex = "index";
 
 struct PredictConfig {
@@ -35,13 +36,14 @@ struct PredictConfig {
   std::vector<ColumnSpec> retained;
 };
 
-// As the card names it, or "output", "output_1", …
+// Returns the name that the model card gives an output, or "output", "output_1", … without a card.
 std::string name_of(const std::vector<std::string>& names, std::size_t output) {
   if (output < names.size()) return names[output];
   return output == 0 ? "output" : format("output_{}", output);
 }
 
-// It becomes the name of a dataset.
+// The name of an output becomes that of an HDF5 dataset, in which "/" would make a group. Throws
+// Error(model).
 void check_name(const std::string& name) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -55,6 +57,8 @@ void check_name(const std::string& name) {
               "Name it otherwise in its card (docs/model-card.md).");
 }
 
+// Describes the columns that these outputs fill, in their order. Throws Error(model) for a name
+// that cannot be a column, or that two outputs share, and for an output without values.
 std::vector<ColumnSpec> specs_of_outputs(std::span<const TensorView> outputs,
                                          const std::vector<std::string>& names) {
   std::vector<ColumnSpec> specs;
@@ -74,7 +78,8 @@ std::vector<ColumnSpec> specs_of_outputs(std::span<const TensorView> outputs,
   return specs;
 }
 
-// Rows of one size make a column.
+// A column has rows of one size, so that outputs whose shape follows the data cannot be saved.
+// Throws Error(model).
 void check_same(const std::vector<ColumnSpec>& found, const std::vector<ColumnSpec>& settled) {
   if (found.size() != settled.size()) {
     throw Error(ErrorKind::model, format("the model returned {} outputs, and {} before",
@@ -91,6 +96,7 @@ void check_same(const std::vector<ColumnSpec>& found, const std::vector<ColumnSp
 }
 
 bool is_finite(const TensorView& output, std::int64_t row) {
+  // The model room widens all floating-point outputs to float32; other types hold integers.
   if (output.dtype != DType::f32) return true;
   const std::int64_t values = num_elements(output.shape) / output.shape[0];
   const std::span row_values(output.as<const float>() + row * values, to_size(values));
@@ -103,6 +109,7 @@ class OutputScorer : public BatchScorer {
       : rules_(rules), outputs_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
+    // The shape may depend on the values of the inputs, so that the warm-up alone does not show it.
     check_same(specs_of_outputs(batch.outputs, rules_.options.output_names), rules_.outputs);
     check_rows(batch);
     first_index_ = batch.first_index;
@@ -122,6 +129,7 @@ class OutputScorer : public BatchScorer {
       rows_.push_back({static_cast<std::uint64_t>(index), finite});
     }
     rules_.metrics.update(rows_, counts_->on_host());
+    // Nothing is scored, but samples are counted: they are the evidence that each was seen once.
     record(collected.records);
     retain(collected.retained);
   }
@@ -134,10 +142,12 @@ class OutputScorer : public BatchScorer {
       const ColumnSpec& spec = rules_.columns[c];
       auto& out = records.columns[c];
       out.resize(to_size(num_samples_ * spec.row_bytes()));
+      // The index is the only column that is no output.
       const auto output = std::ranges::find(rules_.outputs, spec.name, &ColumnSpec::name);
       if (output == rules_.outputs.end()) {
         fill_index(out);
       } else if (!out.empty()) {
+        // Outputs are contiguous, so that the rows of samples come first and padding is left out.
         std::memcpy(out.data(), outputs_.views()[to_size(output - rules_.outputs.begin())].data,
                     out.size());
       }
@@ -183,6 +193,8 @@ class Predict : public CountingTask<PredictConfig> {
 
   void bind_output_shapes(std::span<const TensorView> outputs) override {
     auto found = specs_of_outputs(outputs, rules_.options.output_names);
+    // Every warm-up settles the outputs again, as with new weights in `tally watch`; they must stay
+    // what they were.
     if (!rules_.outputs.empty()) return check_same(found, rules_.outputs);
     rules_.outputs = std::move(found);
     if (rules_.columns.empty()) return;
@@ -198,6 +210,7 @@ class Predict : public CountingTask<PredictConfig> {
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
     std::vector<metrics::SampleRecord> rows;
+    // The index of a row can be 0: PrecomputedUpdates leaves out the evidence of indices.
     for (const std::byte finite : retained.columns.at(0))
       rows.push_back({0, finite != std::byte{0}});
     return {rules_.resample_metrics, rows};

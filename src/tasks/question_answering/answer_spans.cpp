@@ -12,12 +12,15 @@
 namespace tally::tasks {
 namespace {
 
-// Of a question with an unusable logit: the same bits whichever window has it.
+// This value stands for the logits of a question with an unusable one, so that its record has the
+// same bits whichever window and whichever NaN caused it.
 constexpr float kNoLogit = std::numeric_limits<float>::quiet_NaN();
 
-// -Inf is how a model says "never": it is no defect.
+// A model says "never" by -Inf, which is therefore no defect. NaN fails the comparison.
 bool is_usable(float logit) { return logit < std::numeric_limits<float>::infinity(); }
 
+// Only logits that are read count: those of the context, and of the first token, which stand for no
+// answer. Those of the question and of padding may be anything.
 bool all_usable(const AnswerWindow& window) {
   const auto in_context = [&](std::span<const float> logits) {
     return logits.subspan(to_size(window.context_begin),
@@ -28,7 +31,8 @@ bool all_usable(const AnswerWindow& window) {
          std::ranges::all_of(in_context(window.end), is_usable);
 }
 
-// The best few of many, in a heap whose top is the worst of them.
+// This class keeps the best few of many spans, in a heap whose top is the worst of them: a span
+// that is no better costs one comparison.
 class Best {
  public:
   explicit Best(std::int64_t most) : most_(to_size(most)) {}
@@ -53,7 +57,8 @@ class Best {
   std::vector<AnswerSpan> spans_;
 };
 
-// What stands before the spans of a record.
+// A record begins with this head, behind which its spans stand. Records live in the retained column
+// of one run; they are no file format.
 struct Head {
   std::int64_t index = 0;
   std::int64_t unit = 0;
@@ -61,9 +66,12 @@ struct Head {
   std::int32_t finite = 0;
   std::int32_t num_spans = 0;
 };
+// Records are copied as bytes; the sizes show that there is no padding between members.
 static_assert(std::has_unique_object_representations_v<std::int64_t> && sizeof(Head) == 32 &&
               sizeof(AnswerSpan) == 16);
 
+// A record has room for the most spans that it may hold, so that all rows of the column are of one
+// size.
 std::size_t record_bytes(const AnswerLimits& limits) {
   return sizeof(Head) + to_size(limits.num_best) * sizeof(AnswerSpan);
 }
@@ -71,6 +79,8 @@ std::size_t record_bytes(const AnswerLimits& limits) {
 }  // namespace
 
 bool is_better(const AnswerSpan& a, const AnswerSpan& b) {
+  // The order is total over different spans, so that what is kept does not depend on which span is
+  // found first.
   if (a.score() != b.score()) return a.score() > b.score();
   if (a.first_token != b.first_token) return a.first_token < b.first_token;
   return a.last_token < b.last_token;
@@ -81,12 +91,15 @@ AnswerCandidates candidates_of(const AnswerWindow& window, const AnswerLimits& l
   AnswerCandidates found{window.unit, window.start.front(), window.end.front(), true, {}};
   Best best(limits.num_best);
   for (std::int64_t first = window.context_begin; first < window.context_end; ++first) {
+    // All pairs are tried. Scripts that combine the 20 highest starts and ends may miss the best.
     const std::int64_t behind = std::min(window.context_end, first + limits.max_tokens);
     for (std::int64_t last = first; last < behind; ++last) {
+      // Tokens are numbered by paragraph, so that windows that overlap give the same span.
       const AnswerSpan span{
           static_cast<std::int32_t>(window.token_begin + first - window.context_begin),
           static_cast<std::int32_t>(window.token_begin + last - window.context_begin),
           window.start[to_size(first)], window.end[to_size(last)]};
+      // The model excludes a span of which either logit is -Inf.
       if (span.score() > -std::numeric_limits<double>::infinity()) best.offer(span);
     }
   }
@@ -96,10 +109,13 @@ AnswerCandidates candidates_of(const AnswerWindow& window, const AnswerLimits& l
 
 void merge(const AnswerCandidates& other, const AnswerLimits& limits,
            AnswerCandidates& candidates) {
+  // One unusable window makes the question unusable, in whatever order windows are merged.
   if (!candidates.finite || !other.finite) {
     candidates = {candidates.unit, kNoLogit, kNoLogit, false, {}};
     return;
   }
+  // Each window gives a score for no answer. The least counts, because a window without the answer
+  // says nothing about the others.
   if (other.no_answer_score() < candidates.no_answer_score()) {
     candidates.no_answer_start = other.no_answer_start;
     candidates.no_answer_end = other.no_answer_end;
@@ -108,6 +124,8 @@ void merge(const AnswerCandidates& other, const AnswerLimits& limits,
   std::ranges::merge(candidates.best, other.best, std::back_inserter(all), is_better);
   candidates.best.clear();
   for (const AnswerSpan& span : all) {
+    // The better score of a span that both windows have comes first, and the other is dropped. Both
+    // lists have num_best spans at most, so that a linear search does.
     const bool is_there = std::ranges::any_of(candidates.best, [&](const AnswerSpan& one) {
       return one.first_token == span.first_token && one.last_token == span.last_token;
     });
@@ -129,6 +147,7 @@ void append_record(std::int64_t index, const AnswerCandidates& candidates,
                   candidates.finite ? 1 : 0,
                   static_cast<std::int32_t>(candidates.best.size())};
   const std::size_t at = column.size();
+  // Places without a span become zeros: equal records are equal bytes.
   column.resize(at + record_bytes(limits));
   std::memcpy(column.data() + at, &head, sizeof head);
   if (candidates.best.empty()) return;

@@ -22,10 +22,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kPrepareAgain = "Prepare the data set again (data_tools/SCHEMA.md).";
 
+// A data set where a question may have no answer is scored by the rules of SQuAD v2.0, any other by
+// those of v1.1.
 AnswerRules rules_of(const AnswerPolicy& policy) {
   return policy.no_answer ? AnswerRules::squad_v2 : AnswerRules::squad_v1;
 }
 
+// Returns the bytes of a span in the context. The tokens of windows and those of paragraphs are
+// separate tables, so that they may contradict each other: Error(dataset) names the question.
 TokenBytes bytes_of(const AnswerSpan& span, const Question& question) {
   const auto token = [&](std::int32_t number) {
     if (number >= 0 && std::cmp_less(number, question.tokens.size())) {
@@ -64,17 +68,20 @@ metrics::QuestionAnsweringRecord row_of(const std::string& text, const Question&
           .f1 = score.f1};
 }
 
+// Texts are cut at bytes of tokens, which need not be whole characters of UTF-8: the library would
+// throw there unless it is asked to replace them.
 std::string as_json(std::string_view text) {
   return Json(text).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-// One line of nbest.json before its probability is known.
+// An entry is one line of nbest.json before its probability is known.
 struct Entry {
   std::string text;
   double start_logit = 0, end_logit = 0;
   double score() const { return start_logit + end_logit; }
 };
 
+// Returns the entries, the best first, and at least one: without any span that of no answer.
 std::vector<Entry> entries_of(const AnswerCandidates& candidates, const Question& question,
                               const AnswerPolicy& policy) {
   std::vector<Entry> entries;
@@ -83,6 +90,7 @@ std::vector<Entry> entries_of(const AnswerCandidates& candidates, const Question
   }
   if (policy.no_answer || entries.empty()) {
     const Entry none{"", candidates.no_answer_start, candidates.no_answer_end};
+    // Of equal scores the span comes first, as in answer_of() with a threshold of 0.
     const auto place = std::ranges::find_if(
         entries, [&](const Entry& entry) { return entry.score() < none.score(); });
     entries.insert(place, none);
@@ -90,11 +98,14 @@ std::vector<Entry> entries_of(const AnswerCandidates& candidates, const Question
   return entries;
 }
 
+// This is the softmax of the scores. The largest is subtracted, so that exp() cannot overflow;
+// entries are sorted, so that it is the first.
 std::vector<double> probabilities_of(const std::vector<Entry>& entries) {
   std::vector<double> shares;
   double sum = 0;
   const double best = entries.front().score();
   for (const Entry& entry : entries) {
+    // The difference of two equal infinities is NaN, hence the case of its own.
     shares.push_back(entry.score() == best ? 1.0 : std::exp(entry.score() - best));  // also of -Inf
     sum += shares.back();
   }
@@ -113,8 +124,11 @@ Answer answer_of(const AnswerCandidates& candidates, const Question& question,
     answer.no_answer_margin = candidates.no_answer_score() - answer.span->score();
   }
   answer.row = row_of(answer.text, question, policy);
+  // The worth of the best span is kept apart from the threshold: the best of all thresholds is
+  // found by it after the loop.
   answer.span_exact = answer.row.exact;
   answer.span_f1 = answer.row.f1;
+  // Without a span the text is empty already, which is the answer that there is none.
   if (policy.no_answer && answer.no_answer_margin > policy.no_answer_threshold) {
     answer.text.clear();
     answer.row = row_of(answer.text, question, policy);
@@ -137,6 +151,7 @@ Answer answer_of(std::string text, const Question& question, const AnswerPolicy&
 }
 
 std::vector<predictions::ColumnSpec> answer_columns(const AnswerPolicy& policy) {
+  // The columns are in order of their names, and append_answer() fills them in that order.
   std::vector<predictions::ColumnSpec> columns{{"exact_match", DType::u8, {}},
                                                {"f1", DType::f64, {}},
                                                {"id", DType::u8, {}, true},
@@ -169,6 +184,7 @@ void append_answer(const Question& question, const Answer& answer, const AnswerP
   }
   append_text(answer.text, c++, records);
   ++records.num_rows;
+  // Saved texts have no logits: the last two columns do not exist then.
   if (!policy.has_spans) return;
   append_value(records.columns[c++], answer.span ? answer.span->score() : 0.0);
   append_value(records.columns[c++], bytes);
@@ -180,6 +196,7 @@ std::string prediction_json(const Question& question, const Answer& answer) {
 
 std::string nbest_json(const AnswerCandidates& candidates, const Question& question,
                        const AnswerPolicy& policy) {
+  // The library writes null for a logit that is NaN or infinite, which JSON cannot hold.
   const auto entries = entries_of(candidates, question, policy);
   const auto probabilities = probabilities_of(entries);
   Json list = Json::array();

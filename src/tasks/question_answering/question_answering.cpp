@@ -17,10 +17,12 @@
 namespace tally::tasks {
 namespace {
 
+// WindowScorer::window() reads these targets by their place in this list.
 constexpr std::array<std::string_view, 4> kTargets{"context_begin", "context_end", "token_begin",
                                                    "unit"};
 
-// What a question is counted by; kept for counting again.
+// These are the settings that all scorers of the task share. A question is recounted from its
+// record alone, which is retained as bytes.
 struct QuestionAnsweringConfig {
   explicit QuestionAnsweringConfig(const TaskOptions& given)
       : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
@@ -57,7 +59,8 @@ void check_answer_options(const TaskOptions& options) {
   }
 }
 
-// [rows, tokens] each, or both in one: [rows, tokens, 2].
+// Start and end logits are two outputs, [rows, tokens] each, or both in one: [rows, tokens, 2].
+// Throws Error(model) for others.
 void check_logits(std::span<const TensorView> outputs) {
   const auto is_right = [&](const TensorView& output, std::size_t dimensions) {
     return output.dtype == DType::f32 && output.shape.size() == dimensions && output.shape[1] > 0;
@@ -84,6 +87,7 @@ class WindowScorer : public BatchScorer {
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     check_logits(batch.outputs);
     check_num_rows(batch.outputs.front().shape[0], batch.num_samples);
+    // Samples sorted by length come in any order within a block, and then bring their indices.
     indices_.assign(batch.indices.begin(), batch.indices.end());
     for (std::int64_t i = std::ssize(indices_); i < batch.num_samples; ++i) {
       indices_.push_back(batch.first_index + i);
@@ -99,6 +103,8 @@ class WindowScorer : public BatchScorer {
     rows.columns.resize(1);
     rows.columns[0].clear();
     for (std::size_t row = 0; row < indices_.size(); ++row) {
+      // The loop only collects spans: the windows of a question may lie on several ranks, and are
+      // merged after it.
       const auto found =
           candidates_of(window(static_cast<std::int64_t>(row)), rules_.options.answer_limits);
       if (!found.finite) collected.not_finite.push_back(indices_[row]);
@@ -120,6 +126,8 @@ class WindowScorer : public BatchScorer {
                         .start = logits(0, row),
                         .end = logits(1, row)};
     const std::int64_t tokens = std::ssize(window.start);
+    // Only the output says how many tokens the model has scored, so that the data room cannot check
+    // this.
     if (window.context_begin <= window.context_end && window.context_end <= tokens) return window;
     throw Error(ErrorKind::model,
                 format("sample {} has its context at tokens {} to {}, the model returned logits of "
@@ -128,7 +136,8 @@ class WindowScorer : public BatchScorer {
                 "Export a model that returns logits for each token, or prepare the data again.");
   }
 
-  // Those of one row; where both come in one tensor, taken apart.
+  // Returns the logits of one row. Where both come in one tensor they lie alternately, and are
+  // copied into a buffer for each of the two, valid until the next row.
   std::span<const float> logits(std::size_t which, std::int64_t row) {
     const auto& views = outputs_.views();
     const std::int64_t tokens = views[0].shape[1];

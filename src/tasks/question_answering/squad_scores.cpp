@@ -20,6 +20,7 @@ namespace {
 using Characters = std::u32string;
 using Tokens = std::vector<std::string>;
 
+// Bytes that are not UTF-8 become U+FFFD, one at least, so that the loop always goes on.
 Characters decoded(std::string_view text) {
   Characters characters;
   characters.reserve(text.size());
@@ -44,7 +45,7 @@ constexpr char32_t kSigma = U'\u03A3';
 constexpr char32_t kSmallSigma = U'\u03C3';
 constexpr char32_t kFinalSigma = U'\u03C2';
 
-// Whether the first character that counts for case is a cased one.
+// Returns whether the first character that counts for case is a cased one.
 template <class Iterator>
 bool begins_cased(Iterator first, Iterator last) {
   const auto found = std::find_if_not(first, last, uc_is_property_case_ignorable);
@@ -62,7 +63,7 @@ void lower_sigmas(Characters& text) {
   }
 }
 
-// One character may become several.
+// One character may become several, so that the whole text is converted at once.
 Characters lower_case(Characters text) {
   lower_sigmas(text);
   const std::vector<std::uint32_t> given(text.begin(), text.end());
@@ -78,12 +79,14 @@ bool is_ascii_punctuation(char32_t c) {
          (c >= U'{' && c <= U'~');
 }
 
-// What a word consists of for Python's re; '_' has gone with the punctuation.
+// Returns whether a word may contain the character for Python's re, whose "\b" bounds articles in
+// the official scorers. '_' would be one, but it has gone with the punctuation.
 bool is_word_character(char32_t c) {
   return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_L | UC_CATEGORY_MASK_N);
 }
 
-// White space as Python's str.split() has it: that of Unicode, and the four separators of ASCII.
+// White space is what Python's str.split() splits at: that of Unicode, and the four separators of
+// ASCII.
 bool is_blank(char32_t c) {
   return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
          c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
@@ -94,7 +97,8 @@ bool is_article(std::u32string_view word) {
   return word == U"a" || word == U"an" || word == U"the";
 }
 
-// With a blank for each article: a word from its first letter or digit to its last.
+// Puts a blank in place of each article, where a word reaches from its first letter or digit to its
+// last.
 Characters without_articles(std::u32string_view text) {
   Characters kept;
   while (!text.empty()) {
@@ -113,7 +117,7 @@ Characters without_articles(std::u32string_view text) {
   return kept;
 }
 
-// How many tokens the two have in common, each as often as both have it.
+// Returns how many tokens the two have in common, each as often as both have it.
 std::int64_t num_common(const Tokens& a, const Tokens& b) {
   std::map<std::string_view, std::int64_t> of_a;
   for (const auto& token : a) ++of_a[token];
@@ -123,7 +127,7 @@ std::int64_t num_common(const Tokens& a, const Tokens& b) {
   });
 }
 
-// In the order of operations of the scorers, so that it is their very double.
+// The order of operations is that of the official scorers, so that the result is the same double.
 double f1_of(const Tokens& prediction, const Tokens& gold, AnswerRules rules) {
   if (rules == AnswerRules::squad_v2 && (prediction.empty() || gold.empty())) {
     return prediction == gold ? 1 : 0;
@@ -142,6 +146,8 @@ AnswerScore score_of(const Tokens& prediction, const Tokens& gold, AnswerRules r
 }  // namespace
 
 Tokens answer_tokens(std::string_view text) {
+  // The order of the steps matters, and is that of normalize_answer() in the official scorers:
+  // case, punctuation, articles, white space.
   Characters characters = lower_case(decoded(text));
   std::erase_if(characters, is_ascii_punctuation);
   Tokens tokens;
@@ -168,6 +174,7 @@ AnswerScore score_answer(std::string_view prediction, std::span<const std::strin
     if (of_golds.empty()) of_golds.emplace_back();  // the answer is that there is none
   }
   const Tokens predicted = answer_tokens(prediction);
+  // The best F1 and the exact match may come from different golds, as in the official scorers.
   AnswerScore best;
   for (const Tokens& gold : of_golds) {
     const AnswerScore score = score_of(predicted, gold, rules);

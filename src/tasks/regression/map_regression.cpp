@@ -53,15 +53,18 @@ struct MapRegressionConfig {
         label_position(position_of_label(given)),
         metrics(given.metrics),
         resample_metrics(metrics.options()) {
+    // The columns are added in order of their names, as Task::columns() promises.
     if (!given.save.empty()) columns.push_back({{"index", DType::i64, {}}, fill_index});
     if (is_saved(SaveColumns::labels, given)) {
       columns.push_back({{"loss", DType::f32, {}}, fill_loss});
       columns.push_back({{"pixels", DType::i64, {}}, fill_pixels});
     }
-    // Its shape is settled by the model's outputs.
+    // The height and width of this column are not known before bind_output_shapes() sees the model's outputs.
     if (is_saved(SaveColumns::masks, given)) {
       columns.push_back({{"prediction", DType::f32, {}}, fill_map});
     }
+    // An image is recounted from the exact sums over its pixels, which are all that it adds to a
+    // State; the pixels need not be retained.
     if (!given.keep_rows) return;
     const std::int64_t num_sums = metrics::MapSums(metrics).num_sums();
     retained = {{{"finite", DType::u8, {}}, fill_finite},
@@ -76,6 +79,8 @@ struct MapRegressionConfig {
   std::vector<MapColumn> retained;
 };
 
+// Throws Error(usage): values of pixels are no scores of classes, so that they have no kind and no
+// column of classes.
 void check_map_options(const TaskOptions& options) {
   if (options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
@@ -90,7 +95,8 @@ void check_map_options(const TaskOptions& options) {
               "Use --save labels, --save labels,masks, or --save none.");
 }
 
-// Height and width, of [rows, height, width] or [rows, 1, height, width].
+// Returns height and width, of [rows, height, width] or [rows, 1, height, width]. Throws
+// Error(model) for any other output.
 Shape map_shape(const TensorView& values) {
   const Shape& shape = values.shape;
   if (shape.size() == 3) return {shape[1], shape[2]};
@@ -113,7 +119,8 @@ class MapCounter {
     check_image_size("values", map_shape(scores_in({&values, 1})), targets);
   }
 
-  // Each pixel adds to the same exact sums: a GPU's threads would wait for one another.
+  // Values are brought to the host as they are and summed there. On a GPU each pixel would add to
+  // the same exact sums, and threads would wait for one another.
   static const TensorView& reduced(const TensorView& values, const device::Stream& /*stream*/) {
     return values;
   }
@@ -139,6 +146,8 @@ class MapRegression : public CountingTask<MapRegressionConfig> {
 
   void bind_output_shapes(std::span<const TensorView> outputs) override {
     const Shape shape = map_shape(scores_in(outputs));
+    // All images have one size, which the column takes from the model's outputs. Each batch is
+    // checked against the labels.
     for (MapColumn& column : rules_.columns) {
       if (column.spec.name == "prediction") column.spec.row_shape = shape;
     }
@@ -151,6 +160,7 @@ class MapRegression : public CountingTask<MapRegressionConfig> {
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
+    // The rows refer to `retained`, which outlives what is returned: Resampling promises it.
     const auto* sums = reinterpret_cast<const std::int64_t*>(retained.columns.at(1).data());
     const std::size_t each = to_size(rules_.retained.at(1).spec.row_shape.at(0));
     std::vector<DenseRegressionRecord> rows;

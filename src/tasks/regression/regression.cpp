@@ -19,6 +19,7 @@ using metrics::RegressionRecord;
 using Rows = std::span<const RegressionRecord>;
 using ValueColumn = Column<Rows>;
 
+// Throws Error(usage): a real value has no kind, and no columns of classes.
 void check_regression_options(const TaskOptions& options) {
   if (options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
@@ -33,6 +34,7 @@ void check_regression_options(const TaskOptions& options) {
 }
 
 void check_shape(std::span<const std::int64_t> shape, std::int64_t outputs) {
+  // A single output may come without a dimension of its own.
   const bool one_each = shape.size() == 1 && outputs == 1;
   if (one_each || (shape.size() == 2 && shape[1] == outputs)) return;
   throw Error(
@@ -64,7 +66,8 @@ void fill_predictions(const Rows& rows, std::span<std::byte> out) {
   fill_values(rows, &RegressionRecord::predictions, out);
 }
 
-// Squared error, mean over the outputs.
+// Returns the squared error, mean over the outputs. Errors are summed in double and in one order,
+// and rounded to float32 once.
 float loss_of(const RegressionRecord& row) {
   if (!row.finite) return std::numeric_limits<float>::quiet_NaN();
   double sum = 0;
@@ -82,6 +85,7 @@ void fill_loss(const Rows& rows, std::span<std::byte> out) {
 std::vector<ValueColumn> saved_columns(const TaskOptions& options) {
   if (options.save.empty()) return {};
   const std::int64_t outputs = options.metrics.num_classes;
+  // docs/formats.md promises [N] for one output and [N, D] for several.
   const Shape shape = outputs == 1 ? Shape{} : Shape{outputs};
   return {{{"index", DType::i64, {}}, fill_index},
           {{"label", DType::f32, shape}, fill_targets},
@@ -89,6 +93,8 @@ std::vector<ValueColumn> saved_columns(const TaskOptions& options) {
           {{"prediction", DType::f32, shape}, fill_predictions}};
 }
 
+// Spearman's correlation ranks values after the loop, so that it needs these columns also where
+// nothing is recounted. They always have the dimension of outputs, unlike saved ones.
 std::vector<ValueColumn> retained_columns_of(const TaskOptions& options, bool needs_order) {
   if (!options.keep_rows && !needs_order) return {};
   const Shape shape{options.metrics.num_classes};
@@ -97,7 +103,8 @@ std::vector<ValueColumn> retained_columns_of(const TaskOptions& options, bool ne
           {{"target", DType::f32, shape}, fill_targets}};
 }
 
-// The rows that columns of retained_columns_of() hold; they point into them.
+// Returns the rows that the columns of retained_columns_of() hold, in this order. The rows point
+// into the columns.
 std::vector<RegressionRecord> retained_rows(const predictions::RecordBatch& retained,
                                             std::int64_t outputs) {
   const auto* const indices = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
@@ -106,6 +113,7 @@ std::vector<RegressionRecord> retained_rows(const predictions::RecordBatch& reta
   std::vector<RegressionRecord> rows;
   rows.reserve(to_size(retained.num_rows));
   for (std::int64_t i = 0; i < retained.num_rows; ++i) {
+    // Whether a row is finite is not retained: regression_row() finds it again.
     rows.push_back(metrics::regression_row(static_cast<std::uint64_t>(indices[i]),
                                            {predictions, to_size(outputs)},
                                            {targets, to_size(outputs)}));
@@ -117,7 +125,7 @@ std::vector<RegressionRecord> retained_rows(const predictions::RecordBatch& reta
 
 // Scoring ----------------------------------------------------------------------------------------
 
-// What a task's scorers share.
+// These are the settings that all scorers of the task share, and that outlive them.
 struct RegressionConfig {
   explicit RegressionConfig(const TaskOptions& given)
       : options(given),
@@ -192,6 +200,7 @@ class Regression : public CountingTask<RegressionConfig>, public ValuePairs {
                                std::span<float> predictions,
                                std::span<float> targets) const override {
     const auto rows = retained_rows(retained, rules_.num_outputs());
+    // A prediction that is not finite is copied, too: the NaN of its target leaves it out.
     fill_predictions(rows, std::as_writable_bytes(predictions));
     auto place = targets.begin();
     for (const RegressionRecord& row : rows) {

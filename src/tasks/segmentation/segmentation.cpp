@@ -34,7 +34,8 @@ void fill_correct(const SegmentationRecord& row, std::span<std::byte> out) {
   values_in<std::int64_t>(out)[0] = sum_of(row.correct, row.num_classes);
 }
 
-// As uint8 no prediction, -1, is 255.
+// The width of `out` says which type mask_type() chose. A pixel without a prediction is -1, which
+// as uint8 becomes 255.
 void fill_mask(const SegmentationRecord& row, std::span<std::byte> out) {
   if (std::ssize(out) == row.num_pixels) {
     std::transform(row.predictions, row.predictions + row.num_pixels, out.begin(),
@@ -45,7 +46,8 @@ void fill_mask(const SegmentationRecord& row, std::span<std::byte> out) {
 }
 
 void fill_counts(const SegmentationRecord& row, std::span<std::byte> out) {
-  // What is kept lies behind `support`: see metrics::MaskCounts::kept().
+  // The counts of predictions and of hits lie in memory behind `support`: see
+  // metrics::MaskCounts::kept().
   std::copy_n(row.support, 3 * row.num_classes, values_in<std::int64_t>(out).begin());
 }
 
@@ -64,10 +66,12 @@ struct SegmentationConfig {
     const bool saves_masks = is_saved(SaveColumns::masks, given);
     if (!given.save.empty()) columns.push_back({{"index", DType::i64, {}}, fill_index});
     if (is_saved(SaveColumns::labels, given)) {
+      // Columns stand in order of their names, as Task::columns() promises: "correct" comes before
+      // "index", "pixels" and "prediction" behind it.
       columns.insert(columns.begin(), {{"correct", DType::i64, {}}, fill_correct});
       columns.push_back({{"pixels", DType::i64, {}}, fill_pixels});
     }
-    // Its shape is settled by the model's outputs.
+    // The height and width of this column are not known before bind_output_shapes() sees the model's outputs.
     if (saves_masks) columns.push_back({{"prediction", mask_type(), {}}, fill_mask});
     if (!given.keep_rows) return;
     retained = {{{"counts", DType::i64, {3, num_classes()}}, fill_counts},
@@ -75,7 +79,8 @@ struct SegmentationConfig {
   }
 
   std::int64_t num_classes() const { return options.metrics.num_classes; }
-  // Of masks in predictions.h5, and of their pixels without a prediction.
+  // These are the type of masks in predictions.h5, and its value for a pixel without a prediction.
+  // A byte holds 255 classes, because its largest value is needed for that.
   DType mask_type() const { return num_classes() <= 255 ? DType::u8 : DType::i32; }
   std::int64_t no_class() const { return mask_type() == DType::u8 ? 255 : -1; }
 
@@ -87,13 +92,14 @@ struct SegmentationConfig {
   std::vector<MaskColumn> retained;
 };
 
-// Labels may be of the same types.
+// A model may return classes that it has decided itself. The data set's labels may be of the same
+// types.
 bool are_classes(DType dtype) {
   return dtype == DType::u8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
 }
 
-// Height and width, of scores [rows, classes, height, width], or of classes that the model has
-// decided, [rows, height, width].
+// Returns height and width, of scores [rows, classes, height, width], or of classes that the model
+// has decided, [rows, height, width]. Throws Error(model) for any other output.
 Shape image_shape(const TensorView& output, std::int64_t num_classes) {
   const Shape& shape = output.shape;
   const bool is_decided = are_classes(output.dtype);
@@ -110,6 +116,8 @@ class MaskCounter {
  public:
   explicit MaskCounter(const SegmentationConfig& rules)
       : num_classes_(rules.num_classes()),
+        // Only predictions.h5 has a value that stands for no class. A model that decides must name
+        // a class for each pixel, and 255 from it is an error.
         no_class_(rules.options.are_saved ? std::optional(rules.no_class()) : std::nullopt),
         ignore_index_(rules.options.metrics.ignore_index),
         image_(num_classes_) {}
@@ -119,7 +127,8 @@ class MaskCounter {
     check_image_size(what, image_shape(output, num_classes_), labels);
   }
 
-  // On a GPU the scores of all classes stay there.
+  // On a GPU the best class of each pixel is found there, so that 4 bytes a pixel are brought to
+  // the host in place of 4 bytes for each class of each pixel.
   TensorView reduced(const TensorView& output, const device::Stream& stream) {
     is_predicted_ = stream.device().kind == DeviceKind::cuda && !are_classes(output.dtype);
     return is_predicted_ ? pass_.enqueue(output, stream) : output;
@@ -128,6 +137,7 @@ class MaskCounter {
   SegmentationRecord count(std::uint64_t index, const TensorView& output,
                            const TensorView& labels) {
     if (are_classes(output.dtype)) {
+      // PixelPass writes -1 for a pixel whose scores hold NaN or Inf.
       const auto none = is_predicted_ ? std::optional<std::int64_t>(-1) : no_class_;
       return image_.count_decided(index, output, none, labels, ignore_index_);
     }
@@ -150,6 +160,7 @@ class Segmentation : public CountingTask<SegmentationConfig> {
     const auto is_known = [](SaveColumns group) {
       return group == SaveColumns::labels || group == SaveColumns::masks;
     };
+    // The other groups of --save hold scores of a sample's classes, which an image does not have.
     if (std::ranges::all_of(options.save, is_known)) return;
     throw Error(ErrorKind::usage, "the task segmentation saves counts of pixels, and masks",
                 "Use --save labels, --save labels,masks, or --save none.");
@@ -175,6 +186,7 @@ class Segmentation : public CountingTask<SegmentationConfig> {
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
     const auto* counts = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
+    // An image is recounted from its three counts for each class; its pixels were not retained.
     const std::size_t each = to_size(3 * rules_.num_classes());
     std::vector<SegmentationRecord> rows;
     for (const std::byte finite : retained.columns.at(1)) {

@@ -10,7 +10,8 @@
 namespace tally::weights {
 namespace {
 
-// How often parts of parts are cut again: a mesh of devices has a few dimensions, a tensor too.
+// Bounds how often parts of parts are cut again: a mesh of devices has a few dimensions, and a
+// tensor has a few, too.
 constexpr int kMaxCuts = 32;
 
 using Chunks = std::vector<const Chunk*>;
@@ -42,11 +43,16 @@ std::vector<std::size_t> cut(Chunks& chunks, std::size_t dimension) {
   return firsts;
 }
 
+// Looks for a dimension along which the chunks fall into parts that no chunk crosses, and checks
+// each part by itself. Comparing all pairs would take quadratic time, and a checkpoint of many
+// ranks has many chunks. Where no dimension separates the chunks they overlap, or are no sharding
+// of PyTorch.
 void check_disjoint(Chunks chunks, std::size_t num_dimensions, int num_cuts) {
   if (chunks.size() < 2) return;
   for (std::size_t dimension = 0; dimension < num_dimensions; ++dimension) {
     auto firsts = cut(chunks, dimension);
     if (firsts.size() == 1) continue;
+    // Each chunk is a part of its own, so no two of them can meet.
     if (firsts.size() == chunks.size()) return;
     if (num_cuts == kMaxCuts) throw_overlap();
     firsts.push_back(chunks.size());
@@ -71,10 +77,13 @@ void check_cover(const Shape& shape, const std::vector<Chunk>& chunks) {
     check_bounds(shape, chunk);
     const auto part = count_elements(chunk.sizes);
     if (part == 0) continue;
+    // More elements than the tensor has cannot be disjoint. The sum stays within int64 by this,
+    // too.
     if (part > count - covered) throw_overlap();
     covered += part;
     filled.push_back(&chunk);
   }
+  // Disjoint chunks with as many elements as the tensor hold each element once.
   check_disjoint(std::move(filled), shape.size(), 0);
   if (covered != count) {
     throw FormatError(format("its chunks have {} of its {} elements", covered, count));

@@ -32,6 +32,8 @@ struct ChunkRequest {
   std::int64_t first_element = 0;
 };
 
+// The chunks of one tensor that have elements. Throws FormatError unless they are the whole tensor,
+// and each of them lies in a file.
 std::vector<ChunkRequest> chunks_of(const std::string& name, const SavedTensor& saved,
                                     const std::map<Shape, SavedPlace>& places) {
   check_cover(saved.shape, saved.chunks);
@@ -50,7 +52,9 @@ std::vector<ChunkRequest> chunks_of(const std::string& name, const SavedTensor& 
   return wanted;
 }
 
-// Fills in all but files and parts; returns the chunks, which point into the metadata.
+// Fills in everything but files and parts. Returns the chunks, whose names of files point into the
+// metadata. places[] gives an empty map for a tensor that lies in no file, which chunks_of()
+// refuses.
 std::vector<ChunkRequest> select(DcpMetadata& metadata, std::string_view key,
                                  Checkpoint& checkpoint) {
   const auto entries = metadata.entries();
@@ -76,6 +80,9 @@ std::vector<ChunkRequest> select(DcpMetadata& metadata, std::string_view key,
   return wanted;
 }
 
+// Each chunk is a complete file of torch.save within a larger file, with its own directory and its
+// own pickle. Both are read to find the bytes, and type and shape must be those that .metadata
+// says.
 StoredPart find_part(const ByteSource& file, const ChunkRequest& wanted,
                      const StoredTensor& tensor) {
   const SliceSource slice(file, wanted.place.offset, wanted.place.num_bytes);
@@ -91,6 +98,8 @@ StoredPart find_part(const ByteSource& file, const ChunkRequest& wanted,
     throw FormatError(format("its chunk is {} {}, not {} {}", name(found.type),
                              to_string(found.shape), name(tensor.type), to_string(wanted.sizes)));
   }
+  // A chunk with elements has exactly one part (whole_tensor()). Its offsets are those in the slice
+  // so far.
   auto part = std::move(found.parts.front());
   part.offset += wanted.place.offset;
   part.entry.offset += wanted.place.offset;
@@ -100,6 +109,7 @@ StoredPart find_part(const ByteSource& file, const ChunkRequest& wanted,
 }
 
 void add_parts(const fs::path& folder, std::vector<ChunkRequest> wanted, Checkpoint& checkpoint) {
+  // In this order each file is opened once and read forward.
   std::ranges::sort(wanted, {}, [](const ChunkRequest& chunk) {
     return std::tuple(chunk.place.file, chunk.place.offset);
   });
@@ -133,6 +143,7 @@ Checkpoint open_dcp(const fs::path& folder, std::string_view key) {
   try {
     DcpMetadata metadata(file);
     add_parts(folder, select(metadata, key, checkpoint), checkpoint);
+    // Errors of the other files are of type Error by now and name these files.
   } catch (const FormatError& error) {
     throw unreadable(path.string(), error);
   }

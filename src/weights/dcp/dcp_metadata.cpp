@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch/distributed/checkpoint/metadata.py and filesystem.py.
+// The classes and their attributes are those of torch/distributed/checkpoint: metadata.py and
+// filesystem.py.
 #include "dcp/dcp_metadata.hpp"
 
 #include <algorithm>
@@ -16,11 +17,13 @@
 namespace tally::weights {
 namespace {
 
+// The file is held in memory as a whole, because the values of its pickle point into it.
 constexpr std::uint64_t kLongestMetadata = std::uint64_t{1} << 28;
 constexpr std::size_t kMostAttributes = 64;
 constexpr std::size_t kDeepestPath = 64;
-// What is made of values takes memory too, of many that share one again and again: an entry, where
-// a chunk lies, a chunk.
+// A pickle can name one value again and again in a few bytes, and what is made of each use of it
+// takes memory, too. These are the bytes that the arena is charged for an entry, for the place of a
+// chunk, and for a chunk.
 constexpr std::size_t kEntryBytes = 160;
 constexpr std::size_t kPlaceBytes = 192;
 constexpr std::size_t kChunkBytes = 96;
@@ -30,13 +33,16 @@ std::vector<std::byte> read(const ByteSource& file) {
   return file.read(0, file.size());
 }
 
-// An object whose state the pickle reader has kept.
+// Tells whether this is an object of that class, whose state the pickle reader kept. Only the last
+// part of the name is compared: PyTorch has moved TensorProperties to another module.
 bool is_a(const PickleValue& value, std::string_view class_name) {
   return value.kind == PickleKind::object && !value.items.empty() &&
          value.text.ends_with(class_name) &&
          value.text.substr(0, value.text.size() - class_name.size()).ends_with('.');
 }
 
+// find() takes linear time, and many objects can share one huge state: the bound on the number of
+// attributes keeps such a file from taking quadratic time.
 const PickleValue* find_attribute(const PickleValue& object, std::string_view name) {
   if (object.items.empty()) return nullptr;
   const auto& state = *object.items.front();
@@ -58,6 +64,7 @@ std::uint64_t count(const PickleValue& object, std::string_view name) {
   return static_cast<std::uint64_t>(value.integer);
 }
 
+// A name from the file is joined to the path of the folder, so it must not lead out of it.
 std::string_view file_of(const PickleValue& info) {
   const auto& path = attribute(info, "relative_path");
   if (path.kind != PickleKind::text || !is_plain_name(path.text)) {
@@ -113,6 +120,8 @@ const PickleValue& DcpMetadata::dict(std::string_view name) const {
 std::vector<SavedEntry> DcpMetadata::entries() {
   const auto& items = dict("state_dict_metadata").items;
   arena_.charge(items.size() / 2 * kEntryBytes);
+  // Names of entries are keys joined by dots, and a key may contain dots itself. planner_data has
+  // the keys of each name; where it is missing, a name is taken as one key.
   std::map<std::string_view, const PickleValue*> paths;
   const auto* planner_data = find_attribute(*root_, "planner_data");
   if (planner_data != nullptr && planner_data->kind == PickleKind::dict) {
@@ -162,6 +171,7 @@ SavedTensor DcpMetadata::tensor(const SavedEntry& entry) {
     throw FormatError("nothing says of which type it is");
   }
   SavedTensor saved;
+  // The state of TensorProperties is a tuple, of which the dtype is the first item.
   saved.dtype = properties.items.front()->items.front()->text;
   constexpr std::string_view kTorch = "torch.";
   if (saved.dtype.starts_with(kTorch)) {

@@ -14,8 +14,9 @@
 namespace tally::weights {
 namespace {
 
-// The nested dict that was saved: its leaves are tensors, `integer` is their place in the entries,
-// and objects for all else.
+// The nested dict that was saved, built again from the paths of the entries, so that the search for
+// a state_dict is the same as in files of torch.save. Its leaves are tensors, whose `integer` is
+// their place among the entries, and objects for everything else.
 class Nested {
  public:
   Nested(PickleArena& arena, const std::vector<SavedEntry>& entries)
@@ -58,9 +59,13 @@ class Nested {
 
   PickleArena& arena_;
   PickleValue& root_;
+  // This map finds entries of the dicts by key: find() in a dict takes linear time, and there can
+  // be many entries.
   std::map<std::pair<const PickleValue*, std::string_view>, PickleValue*> children_;
 };
 
+// For checkpoints whose weights lie under none of the usual names. By custom the states of
+// optimizers lie under `optimizer` or `optim`.
 DcpStateDict all_but_optimizer(const std::vector<SavedEntry>& entries) {
   DcpStateDict weights;
   for (const auto& entry : entries) {
@@ -84,6 +89,7 @@ DcpStateDict find_dcp_state_dict(PickleArena& arena, const std::vector<SavedEntr
     auto all = all_but_optimizer(entries);
     if (!all.tensors.empty()) return all;
   }
+  // Where nothing was found this throws the error that lists what there is.
   found = find_state_dict(nested.root(), key);
   DcpStateDict weights;
   weights.location = std::move(found.path);

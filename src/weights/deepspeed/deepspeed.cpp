@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the files of all ranks hold.
+// This is what the files of all ranks hold.
 struct States {
   std::vector<ModelStates> models;  // of stages 1 and 2 one
   std::vector<OptimStates> ranks;
@@ -37,6 +37,8 @@ auto read_file(const fs::path& path, Checkpoint& checkpoint, Read read) {
   }
 }
 
+// A file of another checkpoint in the same folder, or one that is missing, would shift the shares
+// of all ranks behind it. Throws FormatError where the files do not go together.
 void check_ranks(const std::vector<OptimStates>& ranks) {
   const auto& first = ranks.front();
   if (first.num_ranks != std::ssize(ranks)) {
@@ -74,7 +76,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) {
   return (value / step + (value % step != 0 ? 1 : 0)) * step;
 }
 
-// Stages 1 and 2: of each group the ranks' shares one after the other.
+// Stages 1 and 2: the parameters of a group lie one after the other in one flat tensor, which is
+// the shares of the ranks, one after the other. A parameter may lie on several ranks.
 void add_group(StoredTensors& tensors, const NamedShapes& parameters, const FlatPartition& row,
                const std::vector<std::int64_t>* paddings, std::int64_t num_ranks) {
   if (paddings != nullptr && paddings->size() != parameters.size()) {
@@ -91,10 +94,13 @@ void add_group(StoredTensors& tensors, const NamedShapes& parameters, const Flat
     });
     at += count;
     if (paddings == nullptr) continue;
+    // The padding is any number from the file: without this bound the sum could overflow.
     if ((*paddings)[i] > row.size())
       throw FormatError(format("parameter '{}' has a padding of impossible size", name));
     at += (*paddings)[i];
   }
+  // DeepSpeed fills up the flat tensor of a group to a multiple of twice the number of ranks. The
+  // sizes are compared up to that, as zero_to_fp32.py does.
   const auto step = 2 * num_ranks;
   if (round_up(at, step) != round_up(row.size(), step)) {
     throw FormatError(
@@ -118,7 +124,9 @@ void add_groups(StoredTensors& tensors, const States& states) {
   }
 }
 
-// Stage 3: of each parameter every rank has an equal share, the last ones less.
+// Stage 3: each parameter is split over all ranks into equal shares, rounded up, so that the last
+// ranks have less of it or nothing. All groups of a rank lie one after the other, and a share is at
+// the same place on every rank.
 void add_partitioned(StoredTensors& tensors, const States& states) {
   std::vector<FlatPartition> rows;
   for (const auto& rank : states.ranks) rows.emplace_back(rank.groups);
@@ -146,7 +154,8 @@ void add_partitioned(StoredTensors& tensors, const States& states) {
   }
 }
 
-// Of stages 1 and 2 whole, of stage 3 in equal shares.
+// Frozen parameters are not in the flat tensors of the optimizer. With stages 1 and 2 the one file
+// of the model has them whole, with stage 3 the file of each rank has its share.
 void add_frozen(StoredTensors& tensors, const States& states) {
   const bool whole = states.ranks.front().stage <= 2;
   for (const auto& [name, shape] : states.models.front().frozen) {
@@ -171,6 +180,8 @@ void put_together(const States& states, StoredTensors& tensors) {
   } else {
     add_groups(tensors, states);
   }
+  // A further name of a parameter (tied weights) gets the same parts. Names of what was not saved
+  // are passed over, as zero_to_fp32.py does.
   for (const auto& [other, name] : states.models.front().shared) {
     if (const auto found = tensors.find(name); found != tensors.end()) {
       add(tensors, other, found->second);
@@ -192,6 +203,8 @@ Checkpoint open_deepspeed(const fs::path& folder, std::string_view key) {
   States states;
   states.models.push_back(read_file(files.model_states.front(), checkpoint, read_model_states));
   try {
+    // With ZeRO the fp32 weights lie in the optimizer's files; the model's file has their shapes.
+    // One without the other cannot be put together.
     if (states.models.front().is_partitioned == files.optim_states.empty()) {
       throw FormatError(files.optim_states.empty()
                             ? "its *_optim_states.pt, which hold the weights, are missing"
@@ -202,6 +215,7 @@ Checkpoint open_deepspeed(const fs::path& folder, std::string_view key) {
     for (const auto& path : files.optim_states) {
       states.ranks.push_back(read_file(path, checkpoint, read_optim_states));
     }
+    // The files of the other ranks are read only where they hold shares of frozen parameters.
     const auto num_models = states.models.front().frozen.empty() ? 1 : files.model_states.size();
     for (std::size_t rank = 1; rank < num_models; ++rank) {
       states.models.push_back(read_file(files.model_states[rank], checkpoint, read_model_states));

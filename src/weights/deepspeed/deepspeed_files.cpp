@@ -30,7 +30,8 @@ Error split_otherwise(const fs::path& folder, std::string_view name) {
           "Convert it with DeepSpeed's ds_to_universal.py or save the whole state_dict()."};
 }
 
-// Those of all ranks, in order, behind one of the prefixes.
+// The files of all ranks in the order of ranks. The names come in natural order, so the name at
+// place R must be that of rank R: the first that is not shows which file is missing.
 std::vector<fs::path> of_ranks(const fs::path& folder, const std::vector<std::string>& names,
                                std::string_view ending) {
   const std::string_view first = names.front();
@@ -57,6 +58,7 @@ DeepSpeedFiles find_deepspeed_files(const fs::path& folder) {
   const auto names = names_in(folder);
   const auto model = ending_in(names, "_model_states.pt");
   const auto optim = ending_in(names, "_optim_states.pt");
+  // Pipelines save each layer in a file of its own: layer_00-model_00-model_states.pt.
   for (const auto& name : ending_in(names, "model_states.pt")) {
     if (name.starts_with("layer_")) throw split_otherwise(folder, name);
   }

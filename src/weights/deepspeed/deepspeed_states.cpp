@@ -34,7 +34,8 @@ FlatPartition::FlatPartition(std::vector<Flat> flats) : flats_(std::move(flats))
       throw FormatError(format("its flat tensors are of types {} and {}", name(flats_.front().type),
                                name(flat.type)));
     }
-    // Each is as large as the bytes it has in a file; all may be the same ones.
+    // A pickle can name the same flat tensor any number of times, so the sum may be far more than
+    // the file has: count_elements() refuses a sum that comes near the end of int64.
     ends_.push_back(count_elements(std::array{size() + flat.num_elements}));
   }
 }
@@ -50,6 +51,7 @@ void FlatPartition::add_parts(StoredTensor& tensor, std::int64_t first, std::int
         format("it is said to lie at element {} of flat tensors with {}", first, size()));
   }
   const auto element_bytes = size_bytes(tensor.type);
+  // The first flat tensor that ends behind element `first` holds it. Empty ones give nothing.
   for (auto end = std::ranges::upper_bound(ends_, first); count > 0; ++end) {
     const auto& flat = flats_[to_size(end - ends_.begin())];
     const auto taken = std::min(count, *end - first);
@@ -70,7 +72,8 @@ void FlatPartition::add_parts(StoredTensor& tensor, std::int64_t first, std::int
   }
 }
 
-// As deepspeed/utils/zero_to_fp32.py reads them.
+// The names of entries, and what they hold, are those that DeepSpeed's own
+// deepspeed/utils/zero_to_fp32.py reads.
 
 namespace {
 
@@ -78,7 +81,7 @@ bool is_sequence(const PickleValue& value) {
   return value.kind == PickleKind::list || value.kind == PickleKind::tuple;
 }
 
-// Null for None too.
+// DeepSpeed writes None for what a run does not have, so None is the same as no entry: null.
 const PickleValue* find_entry(const PickleValue& dict, std::string_view key) {
   const auto* found = dict.kind == PickleKind::dict ? find(dict, key) : nullptr;
   return found == nullptr || found->kind == PickleKind::none ? nullptr : found;
@@ -107,7 +110,8 @@ class StatesFile {
     return found;
   }
 
-  // Of all entries, or of those with one of these names, that are tensors.
+  // The tensors among all entries of the dict, or among those with one of these names. What is no
+  // tensor, such as None for a buffer, is left out.
   StoredTensors tensors(const PickleValue& dict, const std::set<std::string_view>* names) const {
     StoredTensors found;
     if (dict.kind != PickleKind::dict) return found;
@@ -140,7 +144,8 @@ NamedShapes named_shapes(const PickleValue& dict) {
   return shapes;
 }
 
-// Experts of a mixture, each kept by some ranks only.
+// Experts of a mixture that are partitioned lie with some ranks only. Throws FormatError for a file
+// of such a model.
 void refuse_experts(const PickleValue& root) {
   const auto* layers = find_entry(root, "ds_autoep_layers");
   if (layers == nullptr) layers = find_entry(root, "autoep_layers");
@@ -160,7 +165,8 @@ std::int64_t positive(const PickleValue& value, std::string_view what) {
   return value.integer;
 }
 
-// One number, or one for each group, of which the largest is that of all ranks.
+// The number of ranks that the optimizer was partitioned over. With several numbers, one for each
+// group, the largest is that of all ranks: experts are partitioned over fewer.
 std::int64_t num_partitions(const PickleValue& value) {
   constexpr std::string_view kWhat = "partition_count";
   if (!is_sequence(value) || value.items.empty()) return positive(value, kWhat);

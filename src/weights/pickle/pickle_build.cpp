@@ -12,6 +12,7 @@
 namespace tally::weights {
 namespace {
 
+// _rebuild_from_type_v2() can hold a call of itself: the depth of our recursion is bounded.
 constexpr int kMaxNestedCalls = 4;
 constexpr std::string_view kZeroStage = "deepspeed.runtime.zero.config.ZeroStageEnum";
 
@@ -25,7 +26,9 @@ PickleValue& unknown(PickleArena& arena, std::string_view class_name) {
   return value;
 }
 
-// (storage, offset, size, stride, …)
+// The arguments are (storage, offset, size, stride, …), offset and strides in elements. Of a type
+// that is not read an object is made, so that the other tensors can be read. That the tensor lies
+// within its storage is checked here, and all readers rely on it.
 PickleValue& build_tensor(PickleArena& arena, const PickleValue& arguments) {
   const auto& items = arguments.items;
   if (items.size() < 4 || items[0]->kind != PickleKind::storage ||
@@ -48,9 +51,12 @@ PickleValue& build_tensor(PickleArena& arena, const PickleValue& arguments) {
   return value;
 }
 
+// OrderedDict may get its items as a list of pairs. The one argument of a defaultdict is a class,
+// which gives an empty dict.
 PickleValue& build_dict(PickleArena& arena, const PickleValue& arguments) {
   auto& dict = arena.make(PickleKind::dict);
   if (arguments.items.size() != 1 || arguments.items[0]->kind != PickleKind::list) return dict;
+  // A few bytes of a pickle can name one long list again and again: each copy of it is charged.
   for (const auto* pair : arguments.items[0]->items) {
     if (pair->items.size() != 2) continue;
     arena.charge(2 * PickleArena::kEntryBytes);
@@ -149,9 +155,10 @@ void build_state(PickleArena& arena, PickleValue& object, PickleValue& state) {
   const bool is_kept =
       of_metadata ? std::ranges::find(kClasses, name) != kClasses.end()
                   : is_one_of(name, {"torch.distributed.checkpoint.filesystem._StorageInfo",
-                                     // Of older PyTorch.
+                                     // Older PyTorch has the class in this module.
                                      "torch.distributed._shard.sharded_tensor.metadata."
                                      "TensorProperties"});
+  // No reader asks for the state of any other class.
   if (!is_kept) return;
   arena.charge(PickleArena::kEntryBytes);
   object.items = {&state};
@@ -164,10 +171,11 @@ PickleValue& build_storage(PickleArena& arena, const PickleValue& id) {
       items[4]->kind != PickleKind::integer || items[4]->integer < 0) {
     throw FormatError("a malformed storage");
   }
-  // Files of before PyTorch 1.6 may hold a storage that is a part of another one.
+  // Files from before PyTorch 1.6 may hold a storage that is a part of another one.
   if (items.size() > 5 && items[5]->kind != PickleKind::none) {
     throw FormatError("a storage that is a view of another storage");
   }
+  // Where a storage lay (items[3], "cuda:0") does not matter to its bytes in the file.
   auto& record = arena.make_storage();
   record.key = items[2]->text;
   const auto full_name = items[1]->text;

@@ -18,34 +18,34 @@ bool PickleReader::do_constant(Opcode opcode) {
     case 0x80:  // PROTO
       if (take_number<std::uint8_t>() > kMaxProtocol) throw FormatError("unknown protocol");
       return true;
-    case 0x95:
+    case 0x95:  // FRAME: its length only helps to read ahead
       take(8);
-      return true;  // FRAME
-    case 'N':
+      return true;
+    case 'N':  // NONE
       push_constant(PickleKind::none, 0);
       return true;
-    case 0x88:
+    case 0x88:  // NEWTRUE
       push_constant(PickleKind::boolean, 1);
       return true;
-    case 0x89:
+    case 0x89:  // NEWFALSE
       push_constant(PickleKind::boolean, 0);
       return true;
-    case 'K':
+    case 'K':  // BININT1
       push_constant(PickleKind::integer, take_number<std::uint8_t>());
       return true;
-    case 'M':
+    case 'M':  // BININT2
       push_integer(take_number<std::uint16_t>());
       return true;
-    case 'J':
+    case 'J':  // BININT
       push_integer(take_number<std::int32_t>());
       return true;
-    case 0x8a:
+    case 0x8a:  // LONG1
       push_long(take_number<std::uint8_t>());
       return true;
-    case 0x8b:
+    case 0x8b:  // LONG4
       push_long(take_number<std::uint32_t>());
       return true;
-    case 'G':  // BINFLOAT; no number of ours is one
+    case 'G':  // BINFLOAT: no size or offset is one, so the value is not kept
       take(8);
       push(PickleKind::real);
       return true;
@@ -54,22 +54,22 @@ bool PickleReader::do_constant(Opcode opcode) {
   }
 }
 
-// Texts, and bytes as Python 2 and 3 write them.
+// Texts and bytes are one kind of value: Python 2 wrote its texts as bytes.
 bool PickleReader::do_text(Opcode opcode) {
   switch (opcode) {
-    case 'X':
-    case 'T':
-    case 'B':
+    case 'X':  // BINUNICODE
+    case 'T':  // BINSTRING
+    case 'B':  // BINBYTES
       push_text(take_number<std::uint32_t>());
       return true;
-    case 0x8c:
-    case 'U':
-    case 'C':
+    case 0x8c:  // SHORT_BINUNICODE
+    case 'U':   // SHORT_BINSTRING
+    case 'C':   // SHORT_BINBYTES
       push_text(take_number<std::uint8_t>());
       return true;
-    case 0x8d:
-    case 0x8e:
-    case 0x96:
+    case 0x8d:  // BINUNICODE8
+    case 0x8e:  // BINBYTES8
+    case 0x96:  // BYTEARRAY8
       push_text(take_number<std::uint64_t>());
       return true;
     default:
@@ -79,16 +79,16 @@ bool PickleReader::do_text(Opcode opcode) {
 
 bool PickleReader::do_stack(Opcode opcode) {
   switch (opcode) {
-    case '(':
+    case '(':  // MARK
       marks_.push_back(stack_.size());
       return true;
-    case '0':
+    case '0':  // POP
       pop();
       return true;
-    case '1':
+    case '1':  // POP_MARK
       pop_to_mark();
       return true;
-    case '2':
+    case '2':  // DUP
       stack_.push_back(&top());
       return true;
     default:
@@ -98,28 +98,28 @@ bool PickleReader::do_stack(Opcode opcode) {
 
 bool PickleReader::do_container(Opcode opcode) {
   switch (opcode) {
-    case ')':
+    case ')':  // EMPTY_TUPLE
       push(PickleKind::tuple);
       return true;
-    case ']':
+    case ']':  // EMPTY_LIST
       push(PickleKind::list);
       return true;
-    case '}':
+    case '}':  // EMPTY_DICT
       push(PickleKind::dict);
       return true;
-    case 0x8f:
+    case 0x8f:  // EMPTY_SET
       push(PickleKind::set);
       return true;
-    case 't':
+    case 't':  // TUPLE
       push_items(PickleKind::tuple, pop_to_mark());
       return true;
-    case 'l':
+    case 'l':  // LIST
       push_items(PickleKind::list, pop_to_mark());
       return true;
-    case 0x91:
+    case 0x91:  // FROZENSET
       push_items(PickleKind::set, pop_to_mark());
       return true;
-    case 'd': {
+    case 'd': {  // DICT
       auto items = pop_to_mark();
       push(PickleKind::dict);
       append(std::move(items));
@@ -133,20 +133,20 @@ bool PickleReader::do_container(Opcode opcode) {
       push_items(PickleKind::tuple, std::move(items));
       return true;
     }
-    case 'a': {
+    case 'a': {  // APPEND
       auto& item = pop();
       append({&item});
       return true;
     }
-    case 's': {
+    case 's': {  // SETITEM
       auto& value = pop();
       auto& key = pop();
       append({&key, &value});
       return true;
     }
-    case 'e':
-    case 'u':
-    case 0x90:
+    case 'e':   // APPENDS
+    case 'u':   // SETITEMS
+    case 0x90:  // ADDITEMS
       append(pop_to_mark());
       return true;
     default:
@@ -156,19 +156,19 @@ bool PickleReader::do_container(Opcode opcode) {
 
 bool PickleReader::do_memo(Opcode opcode) {
   switch (opcode) {
-    case 'q':
+    case 'q':  // BINPUT
       memoize(take_number<std::uint8_t>());
       return true;
-    case 'r':
+    case 'r':  // LONG_BINPUT
       memoize(take_number<std::uint32_t>());
       return true;
-    case 0x94:
+    case 0x94:  // MEMOIZE
       memoize(memo_.size());
       return true;
-    case 'h':
+    case 'h':  // BINGET
       recall(take_number<std::uint8_t>());
       return true;
-    case 'j':
+    case 'j':  // LONG_BINGET
       recall(take_number<std::uint32_t>());
       return true;
     default:
@@ -178,7 +178,7 @@ bool PickleReader::do_memo(Opcode opcode) {
 
 bool PickleReader::do_class(Opcode opcode) {
   switch (opcode) {
-    case 'c': {
+    case 'c': {  // GLOBAL
       const auto module = take_line();
       push_global(module, take_line());
       return true;
@@ -188,11 +188,11 @@ bool PickleReader::do_class(Opcode opcode) {
       push_global(pop().text, name);
       return true;
     }
-    case 0x92:
+    case 0x92:  // NEWOBJ_EX: NEWOBJ with keywords, which lie on top and are dropped
       pop();
-      [[fallthrough]];  // NEWOBJ_EX, its keywords dropped
-    case 'R':
-    case 0x81: {
+      [[fallthrough]];
+    case 'R':     // REDUCE
+    case 0x81: {  // NEWOBJ
       const auto& arguments = pop();
       const auto& callable = pop();
       stack_.push_back(&build_call(arena_, callable, arguments));
@@ -203,7 +203,7 @@ bool PickleReader::do_class(Opcode opcode) {
       build_state(arena_, top(), state);
       return true;
     }
-    case 'Q':
+    case 'Q':  // BINPERSID
       stack_.push_back(&build_storage(arena_, pop()));
       return true;
     default:

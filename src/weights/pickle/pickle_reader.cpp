@@ -16,6 +16,7 @@ constexpr std::size_t kMaxClassName = 1000;
 
 }  // namespace
 
+// Each pickle has a memo and a stack of its own; only the position goes on from one to the next.
 const PickleValue& PickleReader::load() {
   stack_.clear();
   marks_.clear();
@@ -29,6 +30,7 @@ const PickleValue& PickleReader::load() {
         throw FormatError(format("opcode {:#04x}, which no PyTorch writes", opcode));
       }
     }
+    // The type stays as it is: the reader of legacy files tries again with more bytes then.
   } catch (const EndsEarly& error) {
     throw EndsEarly(format("pickle, byte {}: {}", position_, error.what()));
   } catch (const FormatError& error) {
@@ -36,6 +38,7 @@ const PickleValue& PickleReader::load() {
   }
 }
 
+// Every byte of the pickle is taken here once and pays for the memory of values (PickleArena).
 std::string_view PickleReader::take(std::uint64_t num_bytes) {
   if (num_bytes > bytes_.size() - position_) throw EndsEarly("it ends early");
   const auto taken = bytes_.substr(position_, num_bytes);
@@ -99,6 +102,7 @@ PickleValue& PickleReader::pop() {
   return value;
 }
 
+// What lies below the last mark is of a container that is still open, and out of reach.
 PickleValue& PickleReader::top() {
   if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) throw FormatError("stack underflow");
   return *stack_.back();
@@ -133,6 +137,7 @@ void PickleReader::append(std::vector<PickleValue*> items) {
 
 void PickleReader::memoize(std::uint64_t index) {
   constexpr std::size_t kMemoBytes = 64;  // of an entry of the table while it grows
+  // The index may be any number: the table is a map, and a new entry is charged.
   auto& value = memo_[index];
   if (value == nullptr) arena_.charge(kMemoBytes);
   value = &top();

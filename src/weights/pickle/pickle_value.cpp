@@ -6,12 +6,13 @@
 namespace tally::weights {
 namespace {
 
-// What the C library and a tree keep beside each of their pieces.
+// These are the bytes that the C library and a tree keep beside each of their pieces.
 constexpr std::size_t kPieceBytes = 16;
 constexpr std::size_t kNodeBytes = 48;
 
 }  // namespace
 
+// Values point at each other, and a deque never moves what it holds.
 PickleValue& PickleArena::make(PickleKind kind) {
   charge(sizeof(PickleValue));
   auto& value = values_.emplace_back();
@@ -40,6 +41,7 @@ TensorRecord& PickleArena::make_tensor(std::vector<std::int64_t> shape,
   return tensors_.emplace_back(TensorRecord{nullptr, 0, std::move(shape), std::move(strides)});
 }
 
+// A pickle of many tensors names the same few classes for each of them.
 std::string_view PickleArena::store(std::string text) {
   if (const auto found = texts_.find(text); found != texts_.end()) return *found;
   charge(sizeof text + text.size() + kPieceBytes + kNodeBytes);
@@ -51,6 +53,7 @@ void PickleArena::charge(std::size_t num_bytes) {
   left_ -= num_bytes;
 }
 
+// Of two entries with one key Python keeps the later one, so the search begins at the end.
 const PickleValue* find(const PickleValue& dict, std::string_view key) {
   for (std::size_t i = dict.items.size() / 2; i-- > 0;) {
     const auto& candidate = *dict.items[2 * i];

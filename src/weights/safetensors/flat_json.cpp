@@ -14,6 +14,7 @@ nlohmann::json parse_flat_json(std::string_view text) {
     if (depth > kDeepest) throw FormatError("it is nested too deeply");
     return true;
   };
+  // Without exceptions: text that is no JSON gives a discarded value, for the caller to refuse.
   return json::parse(text, check_depth, false);
 }
 

@@ -36,6 +36,8 @@ ElementType element_type(const json& entry) {
   return *type;
 }
 
+// Begin and end of a tensor's bytes, counted from the beginning of the data part, whose length is
+// `data_bytes`. Beyond that the file was cut short, as far as can be seen.
 std::pair<std::uint64_t, std::uint64_t> offsets(const json& entry, std::uint64_t data_bytes) {
   const auto& pair = entry.at("data_offsets");
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_unsigned() ||
@@ -67,6 +69,7 @@ StoredTensor read_entry(const json& entry, const StoragePlace& data) {
   const auto num_bytes = static_cast<std::int64_t>(end - begin);
   const auto element_bytes = size_bytes(type);
   const auto count = count_elements(tensor_shape);
+  // The format has no strides: the bytes must be those of a contiguous tensor, to the byte.
   if (num_bytes % element_bytes != 0 || num_bytes / element_bytes != count) {
     throw FormatError(
         format("{} bytes are not those of {} {}", num_bytes, name(type), to_string(tensor_shape)));
@@ -76,7 +79,8 @@ StoredTensor read_entry(const json& entry, const StoragePlace& data) {
   return whole_tensor(type, std::move(tensor_shape), std::move(strides), data.offset + begin);
 }
 
-// Each byte of the data part, which begins at `begin`, is of one tensor.
+// Throws FormatError unless each byte of the data part, from `begin` to `end`, is of exactly one
+// tensor. The specification allows no holes: bytes of no tensor could hide another file.
 void check_cover(std::vector<Placed> placed, std::uint64_t begin, std::uint64_t end) {
   std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
@@ -108,6 +112,7 @@ bool looks_like_safetensors(const ByteSource& bytes) {
 }
 
 StoredWeights read_safetensors(const ByteSource& bytes) {
+  // looks_like_safetensors() was true of these bytes: the length is there, and within its limit.
   const auto length = bytes.read(0, kLengthBytes);
   const auto header_bytes = read_little_endian<std::uint64_t>(length.data());
   if (header_bytes > bytes.size() - kLengthBytes) {

@@ -30,7 +30,8 @@ json parse(const fs::path& index) {
   return parse_flat_json(as_text(file.read(0, file.size())));
 }
 
-// Where the index says that each tensor is.
+// The file that the index names for each tensor. The names are joined to the path of the folder, so
+// they must not lead out of it.
 std::map<std::string, std::string> weight_map(const json& index) {
   const auto found = index.is_object() ? index.find("weight_map") : index.end();
   if (!index.is_object() || found == index.end() || !found->is_object() || found->empty()) {
@@ -48,7 +49,8 @@ std::map<std::string, std::string> weight_map(const json& index) {
   return shard_of;
 }
 
-// `from` is the file after those that `all` has.
+// Adds the tensors of one shard. Its file comes last in the list of files, which is why its number
+// is their count so far. A tensor that the index places in another shard is left to that one.
 void add(Checkpoint& all, Checkpoint from, const ShardIndex& index, const std::string& shard) {
   for (auto& [name, tensor] : from.tensors) {
     const auto named = index.shard_of.find(name);
@@ -68,6 +70,7 @@ std::string path_of(const fs::path& index, const std::string& shard) {
   return (index.parent_path() / shard).string();
 }
 
+// A shard of another version of the model would otherwise pass with tensors missing.
 void check_complete(const Checkpoint& all, const fs::path& index, const ShardIndex& found) {
   for (const auto& [name, shard] : found.shard_of) {
     if (all.tensors.contains(name)) continue;
@@ -82,6 +85,8 @@ ShardIndex read_shard_index(const fs::path& index) {
   try {
     ShardIndex found;
     found.shard_of = weight_map(parse(index));
+    // That all shards are there is checked before the first is opened: `tally watch` asks with this
+    // function whether a checkpoint is complete.
     std::set<std::string> shards;
     for (const auto& entry : found.shard_of) shards.insert(entry.second);
     for (const auto& shard : shards) {

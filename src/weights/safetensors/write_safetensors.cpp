@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::uint64_t kCopyBytes = std::uint64_t{64} << 20;
+// The data part begins at a multiple of 8 bytes, as the reference writer lets it begin, so that
+// tensors are aligned in a file that is mapped into memory.
 constexpr std::size_t kHeaderAlignment = 8;
 
 // Calls visit(place) for each element of a block in row-major order, places counted in elements.
@@ -82,9 +84,10 @@ class TensorWriter {
   }
 
  private:
-  // Returns the header with its length before it.
+  // Returns the header with its length before it. Larger types come first, as in the reference
+  // writer: so each tensor is aligned to its type without gaps, which the format does not allow.
   std::string place_tensors(const std::map<std::string, std::string>& names) {
-    std::vector<std::tuple<std::int64_t, std::string, std::string>> order;  // larger types first
+    std::vector<std::tuple<std::int64_t, std::string, std::string>> order;
     for (const auto& [own, stored] : names) {
       order.emplace_back(-size_bytes(checkpoint_.tensors.at(stored).type), own, stored);
     }
@@ -104,6 +107,7 @@ class TensorWriter {
     text.append((kHeaderAlignment - text.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
     const std::uint64_t length = text.size();
     text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
+    // The header counts from the beginning of the data part, write_at() from that of the file.
     for (auto& entry : begins_) entry.second += text.size();
     return text;
   }
@@ -111,6 +115,7 @@ class TensorWriter {
   std::string header_text(const json& header) const {
     try {
       return header.dump();
+      // JSON holds UTF-8 only, and names of a pickle may be any bytes.
     } catch (const json::exception&) {
       throw unreadable(checkpoint_.path, "a tensor's name is no UTF-8");
     }

@@ -25,6 +25,7 @@ constexpr std::size_t kKeysAtAnyDepth = 4;
 constexpr int kMaxDepth = 4;
 constexpr std::size_t kMaxNames = 10;
 
+// One tensor is enough: a state_dict may have other entries, which are listed as skipped.
 bool holds_tensors(const PickleValue& value) {
   if (value.kind != PickleKind::dict) return false;
   for (std::size_t i = 1; i < value.items.size(); i += 2) {
@@ -48,7 +49,8 @@ std::string listing(const PickleValue& dict) {
   return format("{}{}", fmt::join(names, ", "), more ? ", …" : "");
 }
 
-// Whether `ema` is one of its words: state_dict_ema, model_ema, ema, module_ema, EMA_0.999.
+// Tells whether `ema` is one of the words of a key: state_dict_ema, model_ema, ema, module_ema,
+// EMA_0.999.
 bool names_average(std::string_view key) {
   constexpr std::string_view kWord = "ema";
   std::string lower(key);
@@ -62,8 +64,8 @@ bool names_average(std::string_view key) {
   return false;
 }
 
-// Not a step, a loss or a random generator's state. Of distributed checkpoints the type is not
-// known here.
+// Excludes a step, a loss and the state of a random generator, which are tensors as well. Tensors
+// of distributed checkpoints pass, because their type is not known here.
 bool may_be_weight(const PickleValue& value) {
   if (value.kind != PickleKind::tensor) return false;
   if (value.tensor == nullptr) return true;
@@ -81,6 +83,7 @@ class Search {
     const bool is_new = value.kind == PickleKind::dict && seen_.insert(&value).second;
     if (!is_new || depth > kMaxDepth) return {};
     FoundDict found;
+    // The usual names are tried in their order, each as deep as it goes, before the dict itself.
     for (const auto key :
          std::span(kUsualKeys).first(depth == 0 ? kUsualKeys.size() : kKeysAtAnyDepth)) {
       const auto* inner = find(value, key);
@@ -108,7 +111,7 @@ class Search {
     return found;
   }
 
-  // In this dict, or in one of its entries that is no average.
+  // Looks for weights in this dict, and in those of its entries that are no averages.
   bool has_other_weights(const PickleValue& dict) {
     for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
       const auto& value = *dict.items[i + 1];
@@ -131,7 +134,8 @@ class Search {
   std::map<const PickleValue*, bool> holds_weights_;
 };
 
-// A key may itself contain dots: the longest one that is there wins.
+// The entry at a dotted path. A key may contain dots itself: the longest key that is there comes
+// first, and shorter ones are tried where the rest of the path does not lie under it.
 const PickleValue* follow(const PickleValue& value, std::string_view path) {
   if (path.empty()) return &value;
   if (value.kind != PickleKind::dict) return nullptr;
@@ -145,6 +149,7 @@ const PickleValue* follow(const PickleValue& value, std::string_view path) {
   return nullptr;
 }
 
+// For a message: where names of the dict begin with `key`, --weights-prefix is what was meant.
 bool has_names_under(const PickleValue& root, std::string_view prefix) {
   if (root.kind != PickleKind::dict) return false;
   for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
@@ -200,15 +205,17 @@ StoredTensor stored(const TensorRecord& record, const FindStorage& find_storage)
   const auto type = *record.storage->type;
   const auto element_bytes = static_cast<std::uint64_t>(size_bytes(type));
   const auto place = find_storage(*record.storage);
+  // The number of elements is the pickle's, the number of bytes that of the file itself.
   if (place.num_bytes / element_bytes < checked_cast<std::uint64_t>(record.storage->num_elements)) {
     throw FormatError(format("storage '{}' has {} bytes, expected {} elements of {}",
                              record.storage->key, place.num_bytes, record.storage->num_elements,
                              name(type)));
   }
-  // The pickle's builder has checked that offset and extent lie within num_elements.
+  // build_tensor() has checked that offset and extent lie within num_elements.
   const auto offset = place.offset + checked_cast<std::uint64_t>(record.offset) * element_bytes;
   auto tensor = whole_tensor(type, record.shape, record.strides, offset);
   for (auto& part : tensor.parts) {
+    // The CRC-32 is of the whole storage, of which the tensor may be a part.
     if (place.crc32) part.entry = {place.offset, place.num_bytes, *place.crc32};
   }
   return tensor;
@@ -229,6 +236,7 @@ StoredWeights read_state_dict(const PickleValue& root, std::string_view key,
       continue;
     }
     try {
+      // Of two entries with one name the later one counts, as in Python.
       weights.tensors.insert_or_assign(entry_name, stored(*value.tensor, find_storage));
     } catch (const FormatError& error) {
       throw FormatError(format("tensor '{}': {}", entry_name, error.what()));

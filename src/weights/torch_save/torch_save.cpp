@@ -72,6 +72,7 @@ using StorageTable = std::map<std::string_view, StoragePlace>;
 // Element types of all storages, by key, wherever in the object they are used.
 using StorageTypes = std::map<std::string_view, ElementType>;
 
+// The list of keys behind the object does not say how large an element is.
 StorageTypes storage_types(const PickleArena& arena) {
   StorageTypes types;
   for (const auto& storage : arena.storages()) {
@@ -80,7 +81,9 @@ StorageTypes storage_types(const PickleArena& arena) {
   return types;
 }
 
-// From byte `at` on: per key a u64 count of elements, then the elements.
+// Where each storage lies. From byte `at` on the file has for each key, in the order of the list, a
+// u64 count of elements, then the elements. One of unknown size makes all behind it unreachable, so
+// a type that is not read is an error here, even if no weight uses it.
 StorageTable find_storages(const ByteSource& bytes, std::uint64_t at, const PickleValue& keys,
                            const StorageTypes& types) {
   StorageTable table;
@@ -102,6 +105,8 @@ StorageTable find_storages(const ByteSource& bytes, std::uint64_t at, const Pick
   return table;
 }
 
+// `head`: the beginning of the file. Throws EndsEarly where a pickle goes on behind it, and
+// CutShort where the file itself lacks bytes of a storage.
 StoredWeights read(const ByteSource& bytes, std::string_view head, std::string_view key) {
   PickleArena arena;
   PickleReader reader(head, arena);
@@ -129,6 +134,8 @@ bool looks_like_legacy_checkpoint(const ByteSource& bytes) {
 }
 
 StoredWeights read_legacy_checkpoint(const ByteSource& bytes, std::string_view key) {
+  // Only the pickles need more bytes; with a factor of 8 what was read in vain is at most a seventh
+  // of the last part.
   for (auto part = kFirstPart;; part *= 8) {
     const auto head = bytes.read(0, std::min(bytes.size(), part));
     const bool is_last = head.size() == bytes.size() || part >= kLongestPickles;

@@ -27,7 +27,7 @@ constexpr std::uint64_t kLongestContent = std::uint64_t{1} << 30;
 constexpr std::uint64_t kCheckedAtOnce = std::uint64_t{1} << 18;  // stays in the cache
 constexpr std::uint16_t kDeflate = 8;
 
-// What LibTorch's reader reads through.
+// LibTorch's reader of archives reads through this.
 class Adapter final : public caffe2::serialize::ReadAdapterInterface {
  public:
   explicit Adapter(const ByteSource& bytes) : bytes_(bytes) {}
@@ -46,6 +46,7 @@ class Adapter final : public caffe2::serialize::ReadAdapterInterface {
 };
 
 template <class Call>
+// c10::Error has a backtrace of many lines in its text; our errors have one line.
 auto checked(std::string_view what, Call call) {
   try {
     return call();
@@ -65,8 +66,9 @@ void compare(const std::string& name, std::uint32_t found, std::uint32_t expecte
       format("the CRC-32 of entry '{}' is {:08x}, its archive says {:08x}", name, found, expected));
 }
 
-// What stands before an entry's bytes must be of the entry that the directory names.
-// The folder before its name there, the same for all.
+// The local header before an entry's bytes must be of the entry that the directory names: a damaged
+// directory may lead to the bytes of another one. Returns the folder before its name there, which
+// is the same for all entries of an archive.
 std::string check_local_header(const ByteSource& bytes, std::uint64_t at, const std::string& name,
                                bool is_compressed) {
   const auto header = bytes.read(at, kLocalHeaderBytes);
@@ -103,6 +105,8 @@ Archive::Archive(const ByteSource& bytes) : bytes_(bytes) {
     reader_ = std::make_unique<Reader>(bytes);
     entries_ = reader_->stream.getAllRecords();
   });
+  // Readers of zip archives differ in which of two entries with one name they take, so that one
+  // file could give two sets of weights: such an archive is refused.
   std::sort(entries_.begin(), entries_.end());
   const auto twice = std::adjacent_find(entries_.begin(), entries_.end());
   if (twice != entries_.end()) {
@@ -119,6 +123,7 @@ bool Archive::has(std::string_view entry) const {
 
 bool Archive::has_under(std::string_view folder) const {
   const auto found = std::lower_bound(entries_.begin(), entries_.end(), folder);
+  // The names are sorted: the first that is not less than the folder's begins with it, if any does.
   return found != entries_.end() && found->starts_with(folder);
 }
 
@@ -141,6 +146,8 @@ Archive::Place Archive::locate(const std::string& name) const {
     const auto header = stream.getRecordHeaderOffset(name);
     Place found{stream.getRecordOffset(name), stream.getRecordSize(name), std::nullopt};
     if (entry.crc32 != 0) found.crc32 = entry.crc32;
+    // The offsets come from the file. The size of a compressed entry is that of its unpacked bytes,
+    // which the file does not hold; inflate_raw() checks it.
     const bool is_inside = header <= bytes_.size() && bytes_.size() - header >= kLocalHeaderBytes &&
                            found.offset <= bytes_.size() &&
                            (entry.is_compressed || found.num_bytes <= bytes_.size() - found.offset);

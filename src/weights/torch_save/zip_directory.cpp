@@ -12,7 +12,8 @@
 namespace tally::weights {
 namespace {
 
-// PKWARE's APPNOTE.TXT, 4.3.12 to 4.3.16.
+// The signatures, and the offsets of fields in the records below, are those of PKWARE's
+// APPNOTE.TXT, 4.3.12 to 4.3.16.
 constexpr std::string_view kEntry = "PK\x01\x02";
 constexpr std::string_view kEnd = "PK\x05\x06";
 constexpr std::string_view kEnd64 = "PK\x06\x06";
@@ -21,6 +22,7 @@ constexpr std::size_t kEntryBytes = 46;
 constexpr std::uint64_t kEndBytes = 22;
 constexpr std::uint64_t kEnd64Bytes = 56;
 constexpr std::uint64_t kLocator64Bytes = 20;
+// The end record may be followed by a comment, whose length has 16 bits.
 constexpr std::uint64_t kLongestEnd = kEndBytes + std::numeric_limits<std::uint16_t>::max();
 
 struct Directory {
@@ -35,7 +37,8 @@ T field(std::span<const std::byte> record, std::size_t offset) {
 
 FormatError damaged() { return FormatError("the directory of its zip archive is damaged"); }
 
-// Of an archive of 4 GB or more, and of every one that PyTorch writes.
+// The directory of an archive in the form for 4 GB or more (zip64), in which PyTorch writes every
+// archive. `locator` is the place of the record that says where the end record lies.
 Directory find_directory64(const ByteSource& bytes, std::uint64_t locator) {
   const auto at = field<std::uint64_t>(bytes.read(locator, kLocator64Bytes), 8);
   const auto record = bytes.read(at, kEnd64Bytes);
@@ -58,7 +61,8 @@ Directory find_directory(const ByteSource& bytes) {
           field<std::uint32_t>(record, 16), end};
 }
 
-// Takes one entry from the front.
+// Takes one entry from the front. Its name is given without the folder, as LibTorch's reader gives
+// names. An entry has a name, an extra field and a comment, whose lengths lie in a row.
 std::pair<std::string, ZipEntry> take_entry(std::span<const std::byte>& rest) {
   if (rest.size() < kEntryBytes || !as_text(rest).starts_with(kEntry)) throw damaged();
   const std::size_t name_bytes = field<std::uint16_t>(rest, 28);
@@ -79,6 +83,7 @@ std::optional<std::uint64_t> find_zip_end(const ByteSource& bytes) {
   const auto num_bytes = std::min(bytes.size(), kLongestEnd);
   const auto tail = bytes.read(bytes.size() - num_bytes, num_bytes);
   if (num_bytes < kEndBytes) return std::nullopt;
+  // The last signature counts: entries that are archives themselves hold such a record, too.
   const auto at = as_text(tail).rfind(kEnd, num_bytes - kEndBytes);
   if (at == std::string_view::npos) return std::nullopt;
   return bytes.size() - num_bytes + at;
@@ -91,6 +96,7 @@ ZipDirectory read_zip_directory(const ByteSource& bytes) {
   std::span<const std::byte> rest(content);
   ZipDirectory directory;
   for (std::uint64_t i = 0; i < found.num_entries; ++i) directory.insert(take_entry(rest));
+  // Bytes that are left over are entries that the end record does not count.
   if (!rest.empty()) throw damaged();
   return directory;
 }
