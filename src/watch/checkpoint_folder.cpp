@@ -125,9 +125,9 @@ CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find, LookI
 Poll CheckpointFolder::poll() {
   // The clock decides and not the number of calls: a file that is being written needs the time
   // between two scans to change.
-  if (interval_.now_s() >= next_look_s_) {
+  if (interval_.now_s() >= next_scan_s_) {
     last_ = scan();
-    next_look_s_ = interval_.now_s() + interval_.seconds;
+    next_scan_s_ = interval_.now_s() + interval_.seconds;
   }
   Poll found = last_;
   last_.broken.clear();  // reported once

@@ -129,7 +129,7 @@ WatchStep WatchCoordinator::next() {
     has_said_waiting_ = true;
   }
   // A signal ends the wait early. --poll is at most 1e6 seconds, which as milliseconds fit an int.
-  const double rest_s = std::min(folder_.next_look_s(), limit_s_ - longest_s_) - process_age_s();
+  const double rest_s = std::min(folder_.next_scan_s(), limit_s_ - longest_s_) - process_age_s();
   if (!asked_to_stop() && rest_s > 0) {
     ::poll(nullptr, 0, static_cast<int>(std::ceil(rest_s * 1e3)));
   }

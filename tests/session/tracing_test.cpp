@@ -53,7 +53,7 @@ class TracingTest : public SessionFixture {
 
 TEST_F(TracingTest, SpansAndPhasesOfEveryRankReachTheFile) {
   { const trace::Span span(trace::Kind::step, "read_weights"); }
-  phases_.done("load_model");
+  phases_.lap("load_model");
   if (!gather()) return;
   const json trace = finished();
   EXPECT_EQ(ranks_of(trace, "read_weights"), all_ranks());
@@ -73,7 +73,7 @@ TEST_F(TracingTest, NoWindowIsTooSmall) {
 }
 
 TEST_F(TracingTest, TimeBeginsWithTheFirstSpanOfAllRanks) {
-  phases_.done("settings");
+  phases_.lap("settings");
   if (!gather()) return;
   double first = std::numeric_limits<double>::infinity();
   const json trace = finished();
@@ -85,9 +85,9 @@ TEST_F(TracingTest, TimeBeginsWithTheFirstSpanOfAllRanks) {
 
 // Rank 0 goes on alone, and writes the file in the end.
 TEST_F(TracingTest, WhatEndsAfterTheGatheringIsThereOfRankZero) {
-  phases_.done("evaluate");
+  phases_.lap("evaluate");
   const bool is_root = gather();
-  phases_.done("publish");
+  phases_.lap("publish");
   if (!is_root) return;
   const json trace = finished();
   EXPECT_EQ(ranks_of(trace, "evaluate"), all_ranks());

@@ -29,14 +29,14 @@ class RememberTest : public ScratchFolder {
 TEST_F(RememberTest, AsksTwiceForWhatStaysAsItWas) {
   write("a/index", "x", 1000);
   write("a/parts/one", "x", 1000);
-  for (int look = 0; look < 5; ++look) EXPECT_EQ(remembered_(at("a")).size(), 2u);
+  for (int scan = 0; scan < 5; ++scan) EXPECT_EQ(remembered_(at("a")).size(), 2u);
   EXPECT_EQ(num_asked_, 2);
 }
 
 TEST_F(RememberTest, AsksAgainWhereSomethingChanged) {
   write("a/index", "x", 1000);
   write("a/parts/one", "x", 1000);
-  const auto look = [&] {
+  const auto scan = [&] {
     num_asked_ = 0;
     const auto files = remembered_(at("a"));
     for (int again = 0; again < 3; ++again) EXPECT_EQ(remembered_(at("a")), files);
@@ -78,7 +78,7 @@ TEST_F(RememberTest, NothingIsAskedForAgain) {
     ++num_asked;
     return std::vector<std::filesystem::path>();
   });
-  for (int look = 0; look < 3; ++look) EXPECT_TRUE(remembered(at("a")).empty());
+  for (int scan = 0; scan < 3; ++scan) EXPECT_TRUE(remembered(at("a")).empty());
   EXPECT_EQ(num_asked, 3);
 }
 

@@ -17,10 +17,10 @@ TEST_F(Checkpoints, AreReadyOnceUnchanged) {
   write("epoch_2.pt", "12345", 20);
   write("epoch_1.pt", "1234567", 30);
   auto folder = opened();
-  const Poll first = look(folder);
+  const Poll first = scan(folder);
   EXPECT_THAT(first.ready, IsEmpty());
   EXPECT_EQ(first.num_waiting, 2);
-  const Poll second = look(folder);
+  const Poll second = scan(folder);
   EXPECT_EQ(second.num_waiting, 0);
   ASSERT_THAT(names_of(second.ready), ElementsAre("epoch_1.pt", "epoch_2.pt"));
   const Checkpoint& one = second.ready[0];
@@ -33,9 +33,9 @@ TEST_F(Checkpoints, AreReadyOnceUnchanged) {
 TEST_F(Checkpoints, AreReadyUntilTaken) {
   write("a.pt", "1");
   auto folder = opened();
-  look(folder);
+  scan(folder);
   EXPECT_THAT(ready(folder), ElementsAre("a.pt"));
-  const Poll again = look(folder);
+  const Poll again = scan(folder);
   ASSERT_THAT(names_of(again.ready), ElementsAre("a.pt"));
   folder.taken(again.ready[0]);
   EXPECT_THAT(ready(folder), IsEmpty());
@@ -46,7 +46,7 @@ TEST_F(Checkpoints, WaitWhileTheyGrow) {
   auto folder = opened();
   for (int length = 1; length < 6; ++length) {
     write("a.pt", std::string(static_cast<std::size_t>(length), 'x'), 1);
-    const Poll poll = look(folder);
+    const Poll poll = scan(folder);
     EXPECT_THAT(poll.ready, IsEmpty());
     EXPECT_EQ(poll.num_waiting, 1);
   }
@@ -56,8 +56,8 @@ TEST_F(Checkpoints, WaitWhileTheyGrow) {
 TEST_F(Checkpoints, AreRewrittenOrGoneOrAsTheyWere) {
   write("a.pt", "first", 1);
   auto folder = opened();
-  look(folder);
-  const auto checkpoint = look(folder).ready.at(0);
+  scan(folder);
+  const auto checkpoint = scan(folder).ready.at(0);
   EXPECT_TRUE(folder.is_still(checkpoint));
   EXPECT_FALSE(folder.was_rewritten(checkpoint));
   write("a.pt", "other", 2);
@@ -71,8 +71,8 @@ TEST_F(Checkpoints, AreRewrittenOrGoneOrAsTheyWere) {
 TEST_F(Checkpoints, AreNewWhereAFileIsReplaced) {
   write("last.pt", "first", 1);
   auto folder = opened();
-  look(folder);
-  folder.taken(look(folder).ready.at(0));
+  scan(folder);
+  folder.taken(scan(folder).ready.at(0));
   write("new", "other", 2);  // as long as the first
   fs::rename(at("new"), at("last.pt"));
   EXPECT_THAT(ready(folder), IsEmpty());
@@ -85,8 +85,8 @@ TEST_F(Checkpoints, OfManyFilesAreOneOfTheirSum) {
   write("checkpoint-5/shard1", "three", 2);
   write("checkpoint-5/notes.txt", "no part of it", 9);
   auto folder = opened();
-  look(folder);
-  const auto found = look(folder).ready;
+  scan(folder);
+  const auto found = scan(folder).ready;
   ASSERT_THAT(names_of(found), ElementsAre("checkpoint-5"));
   EXPECT_EQ(found[0].bytes, 10);
   EXPECT_EQ(found[0].modified_ns, 3'000'000'000);
@@ -98,12 +98,12 @@ TEST_F(Checkpoints, OfAnEarlierRunAreKnown) {
   write("a.pt", "1", 1);
   write("b.pt", "1", 1);
   auto first = opened();
-  look(first);
-  const auto known = look(first).ready;
+  scan(first);
+  const auto known = scan(first).ready;
   write("b.pt", "1", 2);
   write("c.pt", "1", 1);
   auto restarted = opened(known);
-  EXPECT_EQ(look(restarted).num_waiting, 2);
+  EXPECT_EQ(scan(restarted).num_waiting, 2);
   EXPECT_THAT(ready(restarted), ElementsAre("c.pt", "b.pt"));
 }
 
@@ -120,7 +120,7 @@ TEST_F(Checkpoints, AreNotWhatIsBeingWritten) {
         return find(path);
       },
       interval());
-  EXPECT_EQ(look(folder).num_waiting, 0);
+  EXPECT_EQ(scan(folder).num_waiting, 0);
   EXPECT_THAT(ready(folder), IsEmpty());
 }
 
@@ -129,12 +129,12 @@ TEST_F(Checkpoints, MayHaveAnyName) {
   write(hostile, "1", 1);
   write("no\xFFutf8_4.pt", "1", 1);
   auto folder = opened();
-  look(folder);
-  const auto found = look(folder).ready;
+  scan(folder);
+  const auto found = scan(folder).ready;
   ASSERT_THAT(names_of(found), ElementsAre(hostile, "no\\xffutf8_4.pt"));
   EXPECT_EQ(found[1].path, at("no\xFFutf8_4.pt"));
   auto restarted = opened(found);
-  EXPECT_EQ(look(restarted).num_waiting, 0);
+  EXPECT_EQ(scan(restarted).num_waiting, 0);
 }
 
 TEST_F(Checkpoints, AreNamedByTheWholePath) {
@@ -143,15 +143,15 @@ TEST_F(Checkpoints, AreNamedByTheWholePath) {
   fs::current_path(folder_);
   CheckpointFolder folder(".", find, interval());
   fs::current_path(before);
-  look(folder);
-  EXPECT_EQ(look(folder).ready.at(0).path, at("a.pt"));
+  scan(folder);
+  EXPECT_EQ(scan(folder).ready.at(0).path, at("a.pt"));
 }
 
 TEST_F(Checkpoints, EndWithAFile) {
   auto folder = opened();
-  EXPECT_FALSE(look(folder).is_done);
+  EXPECT_FALSE(scan(folder).is_done);
   write("done", "");
-  EXPECT_TRUE(look(folder).is_done);
+  EXPECT_TRUE(scan(folder).is_done);
 }
 
 TEST_F(Checkpoints, AreLookedAtNoMoreOftenThanAsked) {
@@ -163,7 +163,7 @@ TEST_F(Checkpoints, AreLookedAtNoMoreOftenThanAsked) {
     const Poll poll = folder.poll();
     EXPECT_THAT(poll.ready, IsEmpty());
     EXPECT_EQ(poll.num_waiting, 1);
-    EXPECT_EQ(folder.next_look_s(), begin_s + kIntervalS);
+    EXPECT_EQ(folder.next_scan_s(), begin_s + kIntervalS);
   }
   write("b.pt", "1");
   write("done", "");
@@ -171,7 +171,7 @@ TEST_F(Checkpoints, AreLookedAtNoMoreOftenThanAsked) {
   const Poll due = folder.poll();
   EXPECT_THAT(names_of(due.ready), ElementsAre("a.pt"));
   EXPECT_TRUE(due.is_done);
-  EXPECT_EQ(folder.next_look_s(), now_s_ + kIntervalS);
+  EXPECT_EQ(folder.next_scan_s(), now_s_ + kIntervalS);
 }
 
 TEST_F(Checkpoints, AreLeftAloneAfterALongLook) {
@@ -182,7 +182,7 @@ TEST_F(Checkpoints, AreLeftAloneAfterALongLook) {
   };
   CheckpointFolder folder(folder_, slowly, interval());
   folder.poll();
-  EXPECT_EQ(folder.next_look_s(), now_s_ + kIntervalS);
+  EXPECT_EQ(folder.next_scan_s(), now_s_ + kIntervalS);
 }
 
 // Of "model" there are shards; the others are epochs.
@@ -193,7 +193,7 @@ TEST_F(Checkpoints, AreNoShardsOfAnIndex) {
     write(name, "1");
   }
   auto folder = opened();
-  look(folder);
+  scan(folder);
   EXPECT_THAT(ready(folder), ElementsAre("epoch-00001-of-00100.pt", "mode-00001-of-00002.pt"));
 }
 
@@ -201,8 +201,8 @@ TEST_F(Checkpoints, AreNoShardsOfAnIndex) {
 TEST_F(Checkpoints, OfOneLookComeOneAfterTheOther) {
   for (const char* name : {"1.pt", "2.pt", "3.pt", "4.pt"}) write(name, "1");
   auto folder = opened();
-  look(folder);
-  const auto found = look(folder).ready;
+  scan(folder);
+  const auto found = scan(folder).ready;
   ASSERT_EQ(found.size(), 4u);
   const auto rest = [&] { return names_of(folder.poll().ready); };
   folder.taken(found[0]);
@@ -222,15 +222,15 @@ TEST_F(Checkpoints, AreInOrderWhereTheyAreMany) {
   constexpr std::size_t kMany = 500;
   for (std::size_t i = 0; i < kMany; ++i) write("step_" + std::to_string(i) + ".pt", "1", 1);
   auto folder = opened();
-  look(folder);
+  scan(folder);
   Poll poll;
   for (int i = 0; i < 3; ++i) {
-    poll = look(folder);
+    poll = scan(folder);
     ASSERT_EQ(poll.ready.size(), kMany);
     for (const auto& checkpoint : poll.ready) folder.unreadable(checkpoint, "half a file");
   }
   for (std::size_t i = 0; i < kMany; ++i) EXPECT_EQ(poll.ready[i].step, i);
-  poll = look(folder);
+  poll = scan(folder);
   ASSERT_EQ(poll.broken.size(), kMany);
   for (std::size_t i = 0; i < kMany; ++i) EXPECT_EQ(poll.broken[i].checkpoint.step, i);
 }

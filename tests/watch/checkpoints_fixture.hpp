@@ -42,14 +42,14 @@ class Checkpoints : public ScratchFolder {
   static constexpr double kIntervalS = 2;
 
   // When the next scan is due.
-  Poll look(CheckpointFolder& folder) {
+  Poll scan(CheckpointFolder& folder) {
     now_s_ += kIntervalS;
     return folder.poll();
   }
   LookInterval interval() {
     return {kIntervalS, [this] { return now_s_; }};
   }
-  std::vector<std::string> ready(CheckpointFolder& folder) { return names_of(look(folder).ready); }
+  std::vector<std::string> ready(CheckpointFolder& folder) { return names_of(scan(folder).ready); }
   CheckpointFolder opened(const std::vector<Checkpoint>& known = {}) {
     return CheckpointFolder(folder_, find, interval(), known);
   }

@@ -52,7 +52,7 @@ class CheckpointFolder {
   // Throws Error(environment) where the folder itself cannot be read, and what `find` throws beside
   // Error(model).
   Poll poll();
-  double next_look_s() const { return next_look_s_; }
+  double next_scan_s() const { return next_scan_s_; }
 
   // What became of one that is ready: evaluated, not to be read, or left to a later scan.
   void taken(const Checkpoint& checkpoint);
@@ -86,7 +86,7 @@ class CheckpointFolder {
   std::filesystem::path folder_;
   FindFiles find_;
   LookInterval interval_;
-  double next_look_s_ = -std::numeric_limits<double>::infinity();
+  double next_scan_s_ = -std::numeric_limits<double>::infinity();
   Poll last_;                         // less what was dealt with since
   std::map<std::string, Seen> seen_;  // in the last poll, by name
   std::set<Version> settled_;
