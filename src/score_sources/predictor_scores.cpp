@@ -48,17 +48,17 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                  evaluate::Observer& observer, LocalSamples& result) {
   const std::int64_t bytes =
       data::slot_bytes(session.data.set->info(), session.plan.grid->batch_size());
-  evaluate::LoopInputs parts{*session.hardware.stream,
-                             session.plan.grid->batch_size(),
-                             bytes,
-                             held,
-                             source,
-                             session.execution.inputs->bindings,
-                             *session.model.predictor,
-                             *session.scoring.task,
-                             result.log,
-                             result.retained,
-                             observer};
+  evaluate::LoopInputs parts{.stream = *session.hardware.stream,
+                             .batch_size = session.plan.grid->batch_size(),
+                             .slot_bytes = bytes,
+                             .in_flight = held,
+                             .source = source,
+                             .bindings = session.execution.inputs->bindings,
+                             .predictor = *session.model.predictor,
+                             .task = *session.scoring.task,
+                             .log = result.log,
+                             .retained = result.retained,
+                             .observer = observer};
   parts.info = &session.data.set->info();
   // With --on-nan wrong such samples count as wrong, however many they are.
   if (session.config.scoring.on_nan == "fail") parts.most_not_finite = kMostNotFinite;

@@ -72,7 +72,12 @@ StoredTensor whole_tensor(ElementType type, Shape shape, Shape strides, std::uin
   const auto num_bytes = static_cast<std::uint64_t>(reach * size_bytes(type));
   if (num_bytes == 0) return {type, std::move(shape), {}};
   const auto in_order = contiguous_strides(shape);
-  StoredPart part{0, offset, num_bytes, shape, std::move(strides), 0, in_order, {}};
+  StoredPart part{.offset = offset,
+                  .num_bytes = num_bytes,
+                  .shape = shape,
+                  .strides = std::move(strides),
+                  .element_strides = in_order,
+                  .entry = {}};
   return {type, std::move(shape), {std::move(part)}};
 }
 
@@ -90,8 +95,14 @@ json to_json(const StoredPart& part) {
 }
 
 StoredPart part_from(const json& fields) {
-  return {fields.at(0), fields.at(1), fields.at(2), fields.at(3),
-          fields.at(4), fields.at(5), fields.at(6), {fields.at(7), fields.at(8), fields.at(9)}};
+  return {.file = fields.at(0),
+          .offset = fields.at(1),
+          .num_bytes = fields.at(2),
+          .shape = fields.at(3),
+          .strides = fields.at(4),
+          .first_element = fields.at(5),
+          .element_strides = fields.at(6),
+          .entry = {fields.at(7), fields.at(8), fields.at(9)}};
 }
 
 json to_json(const StoredTensor& tensor) {
@@ -126,7 +137,13 @@ std::vector<std::byte> to_bytes(const Checkpoint& checkpoint) {
 Checkpoint checkpoint_from_bytes(std::span<const std::byte> bytes) {
   const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
   const auto all = json::from_cbor(first, first + bytes.size());
-  Checkpoint checkpoint{all.at(0), all.at(1), {}, {}, all.at(4), all.at(5), all.at(6)};
+  Checkpoint checkpoint{.path = all.at(0),
+                        .kind = all.at(1),
+                        .files = {},
+                        .tensors = {},
+                        .location = all.at(4),
+                        .skipped = all.at(5),
+                        .averaged = all.at(6)};
   for (const auto& file : all.at(2)) checkpoint.files.push_back({file.at(0), file.at(1)});
   for (const auto& entry : all.at(3)) {
     const auto& name = entry.at(0).get_binary();
@@ -236,13 +253,13 @@ Checkpoint read_checkpoint(const ByteSource& bytes, const std::string& name, std
   try {
     kind = probe(bytes);
     auto found = read(bytes, name, kind, key);
-    return {name,
-            std::string(description(kind)),
-            {{name, bytes.size()}},
-            std::move(found.tensors),
-            std::move(found.location),
-            std::move(found.skipped),
-            std::move(found.averaged)};
+    return {.path = name,
+            .kind = std::string(description(kind)),
+            .files = {{name, bytes.size()}},
+            .tensors = std::move(found.tensors),
+            .location = std::move(found.location),
+            .skipped = std::move(found.skipped),
+            .averaged = std::move(found.averaged)};
     // CutShort is a FormatError too, and is caught first: here another copy of the file may help.
   } catch (const CutShort& error) {
     throw unreadable(name, format("{}, cut short or damaged: {}", description(kind), error.what()),

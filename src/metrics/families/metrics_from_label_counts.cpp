@@ -78,13 +78,13 @@ void LabelSpans::declare(std::int64_t num_labels, double threshold, exact::State
   scored_ = layout.add_counters("labels.scored", num_labels);
   support_ = layout.add_counters("labels.support", num_labels);
   with_scores_ = layout.add_counters("labels.with_scores", 1);
-  counters.labels = {scored_.offset,
-                     support_.offset,
-                     predicted_.offset,
-                     correct_.offset,
-                     rejected_.offset,
-                     with_scores_.offset,
-                     static_cast<float>(threshold)};
+  counters.labels = {.scored = scored_.offset,
+                     .support = support_.offset,
+                     .predicted = predicted_.offset,
+                     .correct = correct_.offset,
+                     .rejected = rejected_.offset,
+                     .with_scores = with_scores_.offset,
+                     .threshold = static_cast<float>(threshold)};
 }
 
 std::vector<LabelCount> LabelSpans::read(const exact::State& state, Results& results) const {

@@ -36,8 +36,13 @@ struct CoverageSpans {
         without_scores(layout.add_counters(name + ".without_scores", 1)) {}
 
   AccountingCounters counters() const {
-    return {count.offset,      ignored.offset, index_mix.offset,     index_sum.offset,
-            not_finite.offset, tied.offset,    without_scores.offset};
+    return {.count = count.offset,
+            .ignored = ignored.offset,
+            .index_mix = index_mix.offset,
+            .index_sum = index_sum.offset,
+            .not_finite = not_finite.offset,
+            .tied = tied.offset,
+            .without_scores = without_scores.offset};
   }
 
   IndexEvidence seen(const exact::State& state) const {

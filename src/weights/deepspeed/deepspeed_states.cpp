@@ -58,14 +58,14 @@ void FlatPartition::add_parts(StoredTensor& tensor, std::int64_t first, std::int
     if (taken == 0) continue;
     const auto skipped =
         checked_cast<std::uint64_t>((flat.num_elements - (*end - first)) * element_bytes);
-    tensor.parts.push_back({flat.file,
-                            flat.offset + skipped,
-                            checked_cast<std::uint64_t>(taken * element_bytes),
-                            {taken},
-                            {1},
-                            to,
-                            {1},
-                            flat.entry});
+    tensor.parts.push_back({.file = flat.file,
+                            .offset = flat.offset + skipped,
+                            .num_bytes = checked_cast<std::uint64_t>(taken * element_bytes),
+                            .shape = {taken},
+                            .strides = {1},
+                            .first_element = to,
+                            .element_strides = {1},
+                            .entry = flat.entry});
     first += taken;
     to += taken;
     count -= taken;
