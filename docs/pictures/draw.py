@@ -16,9 +16,9 @@ BANDS = {
     "a run": ["publish", "setup", "score_sources", "aggregate", "session", "result_folder"],
     "the loop and results": ["evaluate", "distributed_metrics", "compare", "report", "watch"],
     "what is evaluated": [
-        "tasks", "metrics", "ordered_metrics", "model", "weights", "data", "preprocess", "predictions", "comm",
+        "tasks", "metrics", "ordered_metrics", "model", "graph_optimizer", "weights", "data", "preprocess", "predictions", "comm",
     ],
-    "foundation": ["exact", "device", "hdf5", "trace", "plan", "digest", "config", "base"],
+    "foundation": ["exact", "device", "libtorch", "hdf5", "trace", "plan", "digest", "config", "base"],
 }
 COLOURS = dict(zip(BANDS, ["#f6d5d5", "#fbe3d0", "#fdf3c9", "#dcebd9", "#d8e5f2"], strict=True))
 

@@ -13,9 +13,8 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/libtorch/equivalence_check.hpp>
 #include <tally/model/predictor.hpp>
-
-#include "equivalence_check.hpp"
 
 namespace tally::model {
 namespace {
@@ -99,8 +98,8 @@ bool are_independent(const Tensors& scores, const Tensors& reversed) {
   try {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       for (std::int64_t row = 0; row < 2; ++row) {
-        check_close_enough(reversed.at(i).select(0, row), scores[i].select(0, 2 - row),
-                           kOfBatchSizes);
+        libtorch::check_close_enough(reversed.at(i).select(0, row), scores[i].select(0, 2 - row),
+                                     libtorch::kOfBatchSizes);
       }
     }
     return true;
@@ -235,10 +234,10 @@ std::optional<Tensors> BatchParallelNetwork::settle_pieces(const Tensors& few) {
 
 // Of three samples that differ. None where a network takes whole batches only.
 std::optional<TriedSamples> BatchParallelNetwork::tried_samples_of(const Tensors& few) {
-  auto trial = network_->try_samples(probe_inputs(few));
+  auto trial = network_->try_samples(libtorch::probe_inputs(few));
   if (!trial) return std::nullopt;
   check_rows(trial->scores, kFewSamples);
-  const auto reversed = network_->try_samples(last_two_reversed(probe_inputs(few)));
+  const auto reversed = network_->try_samples(last_two_reversed(libtorch::probe_inputs(few)));
   check_rows(reversed->scores, kFewSamples - 1);
   writes_over_inputs_ = trial->writes_over_inputs;
   mixes_samples_ = !are_independent(trial->scores, reversed->scores);

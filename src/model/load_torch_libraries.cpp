@@ -12,9 +12,8 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/libtorch/torch_errors.hpp>
 #include <tally/model/load_torch_libraries.hpp>
-
-#include "torch_errors.hpp"
 
 namespace tally::model {
 namespace {
@@ -82,7 +81,7 @@ TorchGpuVersions torch_gpu_versions() {
             static_cast<int>(hooks.versionRuntimeCuDNN())};
   } catch (const std::exception& error) {
     throw Error(ErrorKind::environment, format("LibTorch does not say which CUDA it is for ({})",
-                                               first_meaningful_line(error.what())));
+                                               libtorch::first_meaningful_line(error.what())));
   }
 }
 

@@ -5,10 +5,10 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/libtorch/torch_errors.hpp>
 #include <tally/weights/file_kind.hpp>
 
 #include "aoti/aoti_model.hpp"
-#include "torch_errors.hpp"
 #include "torchscript/torchscript_model.hpp"
 
 namespace tally::model {
@@ -25,8 +25,8 @@ std::unique_ptr<LoadedModel> load_model(const NamedBytes& model, const Predictor
     }
     return load_torchscript(model, options);
   } catch (...) {
-    throw torch_error(format("model '{}' cannot be loaded", model.name),
-                      "See 'tally inspect' of it.");
+    throw libtorch::torch_error(format("model '{}' cannot be loaded", model.name),
+                                "See 'tally inspect' of it.");
   }
 }
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <optional>
 
+#include <tally/libtorch/torch_device_and_stream.hpp>
 #include <tally/model/loaded_model.hpp>
 
 #include "network.hpp"
 #include "state_dict/weight_loader.hpp"
-#include "torch_device_and_stream.hpp"
 #include "torch_predictor.hpp"
 
 namespace tally::model {
@@ -31,7 +31,7 @@ class LoadedModelBase : public LoadedModel {
 
   const PredictorOptions& options() const { return options_; }
   // Also what is done to the weights: no other stream waits for it.
-  StreamScope scope() const { return {options_.device, options_.stream}; }
+  libtorch::StreamScope scope() const { return {options_.device, options_.stream}; }
   void forget_loader() { loader_.reset(); }
   // The predictor of a network, which is replayed where the options allow that.
   std::unique_ptr<Predictor> predictor_of(std::unique_ptr<Network> network,

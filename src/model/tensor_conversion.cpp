@@ -8,8 +8,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <tally/base/error.hpp>
-
-#include "torch_device_and_stream.hpp"
+#include <tally/libtorch/torch_device_and_stream.hpp>
 
 namespace tally::model {
 namespace {
@@ -96,7 +95,7 @@ at::Tensor wrap(const TensorView& view, const device::Device& device) {
   if (view.device != device.kind || view.shape.size() != view.strides.size()) {
     throw Error(ErrorKind::internal, "a model's input is not a tensor on the model's device");
   }
-  const auto where = torch_device(device);
+  const auto where = libtorch::torch_device(device);
   return at::for_blob(view.data, view.shape)
       .strides(view.strides)
       .options(at::TensorOptions().dtype(scalar_type(view.dtype)).device(where))

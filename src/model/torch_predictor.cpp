@@ -9,10 +9,10 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/libtorch/torch_device_and_stream.hpp>
+#include <tally/libtorch/torch_errors.hpp>
 
 #include "tensor_conversion.hpp"
-#include "torch_device_and_stream.hpp"
-#include "torch_errors.hpp"
 
 namespace tally::model {
 namespace {
@@ -130,7 +130,7 @@ class TorchPredictor final : public Predictor {
         return std::optional((*network_.*method)(std::move(arguments)));
       });
     } catch (...) {
-      throw torch_error(format("model '{}' failed", network_->name()), kTryInspect);
+      throw libtorch::torch_error(format("model '{}' failed", network_->name()), kTryInspect);
     }
   }
 
@@ -141,7 +141,7 @@ class TorchPredictor final : public Predictor {
     // compiled networks ask OpenMP.
     at::internal::lazy_init_num_threads();
     const c10::InferenceMode guard;
-    const StreamScope on_stream(device_, stream_);
+    const libtorch::StreamScope on_stream(device_, stream_);
     const std::optional<Tensors> found = forward(arguments(inputs));
     if (!found) return std::nullopt;
     outputs_.clear();
@@ -179,7 +179,7 @@ class TorchPredictor final : public Predictor {
   void check_input(const TensorSpec& spec, const TensorView& input, std::int64_t rows) const {
     if (!fits(input.shape, spec.shape) || input.shape.front() != rows) {
       throw error(format("takes input '{}' {}, it was given {}", spec.name, pattern(spec.shape),
-                         to_string(input.shape)));
+                         tally::to_string(input.shape)));
     }
   }
 
@@ -208,7 +208,7 @@ class TorchPredictor final : public Predictor {
       throw error(format("returned {} for {} samples, expected one row for each",
                          shape_text(output), rows));
     }
-    if (output.device().type() != torch_device(device_).type()) {
+    if (output.device().type() != libtorch::torch_device(device_).type()) {
       throw error(format("returned scores on the {}, this run uses the {}",
                          output.is_cpu() ? "cpu" : "GPU", name(device_.kind)));
     }

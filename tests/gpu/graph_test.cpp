@@ -7,10 +7,11 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
+#include <tally/libtorch/torch_device_and_stream.hpp>
+
 #include "cuda_graph/cuda_graph_capture.hpp"
 #include "gpu.hpp"
 #include "load_torch_libraries.hpp"
-#include "torch_device_and_stream.hpp"
 
 namespace tally::model {
 namespace {
@@ -26,7 +27,7 @@ class GraphTest : public OnGpu {
   }
 
   at::Tensor full(float value) const {
-    return at::full({1000}, value, at::TensorOptions(torch_device(gpu_)));
+    return at::full({1000}, value, at::TensorOptions(libtorch::torch_device(gpu_)));
   }
 
   // Of work with memory in between.
@@ -49,20 +50,20 @@ class GraphTest : public OnGpu {
 
 TEST_F(GraphTest, ReplaysWithOtherNumbers) {
   const c10::InferenceMode guard;
-  const StreamScope on_stream(gpu_, stream_->handle());
+  const libtorch::StreamScope on_stream(gpu_, stream_->handle());
   expect_replays();
 }
 
 // Torch goes on as before, also with memory that it allocates, and records again.
 TEST_F(GraphTest, NothingIsLeftOfRecordingsThatFail) {
   const c10::InferenceMode guard;
-  const StreamScope on_stream(gpu_, stream_->handle());
+  const libtorch::StreamScope on_stream(gpu_, stream_->handle());
   for (int i = 0; i < 3; ++i) {
     const auto input = full(2);
     EXPECT_EQ(input.sum().item<float>(), 2000);
     // The host may not wait for a number.
     EXPECT_ANY_THROW(capture_->record([&] { (input * 2).sum().item<float>(); }));
-    const auto large = at::zeros({10'000'000}, at::TensorOptions(torch_device(gpu_)));
+    const auto large = at::zeros({10'000'000}, at::TensorOptions(libtorch::torch_device(gpu_)));
     EXPECT_EQ((large + 1).sum().item<float>(), 10'000'000);
     capture_->wait();
   }
@@ -72,7 +73,7 @@ TEST_F(GraphTest, NothingIsLeftOfRecordingsThatFail) {
 // A replay would read the host's memory when it may be gone.
 TEST_F(GraphTest, CopiesFromTheHostAreRefused) {
   const c10::InferenceMode guard;
-  const StreamScope on_stream(gpu_, stream_->handle());
+  const libtorch::StreamScope on_stream(gpu_, stream_->handle());
   auto input = full(2);
   const auto pageable = at::full({1000}, 3.0F);
   EXPECT_ANY_THROW(capture_->record([&] { input.copy_(pageable, /*non_blocking=*/true); }));
@@ -82,7 +83,7 @@ TEST_F(GraphTest, CopiesFromTheHostAreRefused) {
 // Copies within the device are not.
 TEST_F(GraphTest, CopiesOnTheDeviceAreReplayed) {
   const c10::InferenceMode guard;
-  const StreamScope on_stream(gpu_, stream_->handle());
+  const libtorch::StreamScope on_stream(gpu_, stream_->handle());
   auto from = full(2);
   auto to = full(0);
   const auto captured = capture_->record([&] { to.copy_(from); });
@@ -94,7 +95,7 @@ TEST_F(GraphTest, CopiesOnTheDeviceAreReplayed) {
 TEST_F(GraphTest, TheDefaultStreamIsRefused) {
   EXPECT_ANY_THROW(capture_->record([] {}));
   const c10::InferenceMode guard;
-  const StreamScope on_stream(gpu_, stream_->handle());
+  const libtorch::StreamScope on_stream(gpu_, stream_->handle());
   expect_replays();
 }
 

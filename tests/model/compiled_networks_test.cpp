@@ -114,7 +114,7 @@ TEST(RehearsalTest, NetworksThatNeedWholeBatchesDeclineAFew) {
 
 // What became of it, once a batch has shown what can.
 TEST(FormTest, SaysWhatWasDone) {
-  if (winograd_lanes() == 0) GTEST_SKIP() << "only for x86-64 with AVX2";
+  if (graph_optimizer::winograd_lanes() == 0) GTEST_SKIP() << "only for x86-64 with AVX2";
   const auto form = [](const std::string& network) {
     const auto predictor = load_compiled(network + ".pt");
     run(*predictor);

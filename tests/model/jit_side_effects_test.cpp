@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which networks may run on several threads at once.
-#include "torchscript/jit_graph.hpp"
+#include "torchscript/side_effects.hpp"
 
 #include <sstream>
 

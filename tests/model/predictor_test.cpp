@@ -14,7 +14,7 @@ namespace {
 using testing::ContainerEq;
 using testing::HasSubstr;
 
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+double largest_deviation(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   double largest = 0;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
@@ -40,7 +40,7 @@ TEST(PredictorTest, IsFrozenTorchScriptBitForBit) {
 }
 
 TEST(PredictorTest, IsCloseToEagerInDoublePrecision) {
-  EXPECT_LT(largest_difference(run(*load("net.pt")), read_floats("net.exact.f32")), 2e-6);
+  EXPECT_LT(largest_deviation(run(*load("net.pt")), read_floats("net.exact.f32")), 2e-6);
 }
 
 TEST(PredictorTest, AModelSavedInTrainingModeIsEvaluated) {
@@ -49,13 +49,13 @@ TEST(PredictorTest, AModelSavedInTrainingModeIsEvaluated) {
 }
 
 TEST(PredictorTest, TracedAndAlreadyFrozenModelsRunToo) {
-  EXPECT_LT(largest_difference(run(*load("net_traced.pt")), read_floats("net.f32")), 2e-6);
-  EXPECT_LT(largest_difference(run(*load("net_frozen.pt")), read_floats("net.f32")), 2e-6);
+  EXPECT_LT(largest_deviation(run(*load("net_traced.pt")), read_floats("net.f32")), 2e-6);
+  EXPECT_LT(largest_deviation(run(*load("net_frozen.pt")), read_floats("net.f32")), 2e-6);
 }
 
 TEST(PredictorTest, AnyStridesAreTaken) {
   auto predictor = load("net.pt");
-  EXPECT_LT(largest_difference(run(*predictor, contiguous_batch()), read_floats("net.f32")), 2e-6);
+  EXPECT_LT(largest_deviation(run(*predictor, contiguous_batch()), read_floats("net.f32")), 2e-6);
 }
 
 TEST(PredictorTest, ASampleDoesNotDependOnItsPlaceOrItsNeighbours) {
@@ -115,7 +115,7 @@ TEST(PredictorTest, ABadCardNamesFileAndKey) {
 
 TEST(PredictorTest, HalfPrecisionModelTakesAndGivesFloat) {
   auto predictor = load("net_half.pt");
-  EXPECT_LT(largest_difference(run(*predictor), read_floats("half.f32")), 4e-3);
+  EXPECT_LT(largest_deviation(run(*predictor), read_floats("half.f32")), 4e-3);
 }
 
 TEST(PredictorTest, DoublesAreRoundedToFloat) {

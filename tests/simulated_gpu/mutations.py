@@ -73,13 +73,13 @@ EDITS = [
         ("i >= pixels.num_images * pixels.num_pixels", "i > pixels.num_images * pixels.num_pixels"),
     ),
     *in_file(
-        "src/model/kernels/max_pool.cu",
+        "src/graph_optimizer/kernels/max_pool.cu",
         ("{first < 0 ? 0 : first, end < length ? end : length}", "{first < 0 ? 0 : first, end < length ? end : length - 1}"),
         ("key > keys.at[k] ? key", "key < keys.at[k] ? key"),
         ("if (number >= num_threads) return;", "if (number > num_threads) return;"),
     ),
     *in_file(
-        "src/model/kernels/space_to_depth_kernel.cu",
+        "src/graph_optimizer/kernels/space_to_depth_kernel.cu",
         ("x < 0 || x >= work.width", "x < 0 || x > work.width"),
         ("if (pixel >= 4) return 0;", "if (pixel > 4) return 0;"),
     ),

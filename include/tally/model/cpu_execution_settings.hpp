@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a TorchScript network is to run on CPUs.
+// These settings say how a TorchScript network is to run on CPUs.
 #pragma once
 
 #include <cstdint>
 
+#include <tally/graph_optimizer/cpu_kernels.hpp>
+
 namespace tally::model {
 
-// Which kernels. `automatic`: LibTorch's, oneDNN Graph's and our own, whatever suits each
-// operation; `onednn_graph`: without our own convolutions; `own`: without oneDNN Graph; `torch`:
-// nothing but the operators that the model's file names.
-enum class CpuKernels { automatic, onednn_graph, own, torch };
+using graph_optimizer::CpuKernels;
 
 struct CpuExecutionSettings {
   CpuKernels kernels = CpuKernels::automatic;

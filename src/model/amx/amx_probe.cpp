@@ -14,9 +14,8 @@
 #include <string_view>
 
 #include <tally/base/files.hpp>
+#include <tally/libtorch/isa_cap.hpp>
 #include <tally/model/amx_probe.hpp>
-
-#include "kernels/isa_cap.hpp"
 
 namespace tally::model {
 namespace {
@@ -119,7 +118,7 @@ bool decide() {
   AmxSupport facts;
   facts.is_announced = announces_amx();
   facts.works = facts.is_announced && succeeds_in_child(multiply_tiles);
-  facts.onednn_cap = onednn_cap();
+  facts.onednn_cap = libtorch::onednn_cap();
   if (const char* cap = std::getenv("MKL_ENABLE_INSTRUCTIONS")) facts.mkl_cap = cap;
   const auto decision = decide_amx(facts);
   for (const auto& [name, value] : decision.to_set) setenv(name.c_str(), value.c_str(), 1);

@@ -17,9 +17,9 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/libtorch/torch_errors.hpp>
 
 #include "load_torch_libraries.hpp"
-#include "torch_errors.hpp"
 
 namespace tally::model {
 
@@ -111,8 +111,8 @@ PackageModule::PackageModule(const Package& package, const device::Device& devic
     const c10::InferenceMode guard;
     impl_ = std::make_unique<Impl>(Impl{make_runner(package, device)});
   } catch (...) {
-    throw torch_error(format("model '{}' cannot be loaded", name_),
-                      "Export it again with data_tools/export_model.py --format pt2.");
+    throw libtorch::torch_error(format("model '{}' cannot be loaded", name_),
+                                "Export it again with data_tools/export_model.py --format pt2.");
   }
 }
 
@@ -126,8 +126,8 @@ Tensors PackageModule::run(Tensors inputs) {
     throw Error(ErrorKind::model, format("model '{}' returned {} tensors, its card names {}", name_,
                                          outputs.size(), num_outputs_));
   } catch (...) {
-    throw torch_error(format("model '{}' failed", name_),
-                      "Check that the data set's inputs are what the model takes.");
+    throw libtorch::torch_error(format("model '{}' failed", name_),
+                                "Check that the data set's inputs are what the model takes.");
   }
 }
 

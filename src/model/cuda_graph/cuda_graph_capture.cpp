@@ -6,9 +6,9 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/libtorch/torch_errors.hpp>
 
 #include "load_torch_libraries.hpp"
-#include "torch_errors.hpp"
 
 namespace tally::model {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 void check(const char* reason) {
   if (reason == nullptr) return;
   throw Error(ErrorKind::environment,
-              format("a CUDA graph failed ({})", first_meaningful_line(reason)),
+              format("a CUDA graph failed ({})", libtorch::first_meaningful_line(reason)),
               "Run with --cuda-graphs off.");
 }
 

@@ -9,9 +9,8 @@
 #include <c10/core/InferenceMode.h>
 
 #include <tally/base/format.hpp>
-
-#include "equivalence_check.hpp"
-#include "torch_errors.hpp"
+#include <tally/libtorch/equivalence_check.hpp>
+#include <tally/libtorch/torch_errors.hpp>
 
 namespace tally::model {
 namespace {
@@ -75,7 +74,7 @@ std::string reason_against(const std::function<std::string()>& action) {
   try {
     return action();
   } catch (const std::exception& error) {
-    return first_meaningful_line(error.what());
+    return libtorch::first_meaningful_line(error.what());
   }
 }
 
@@ -136,7 +135,7 @@ std::vector<std::string> CudaGraphNetwork::notes() const {
 
 std::string CudaGraphNetwork::settle(const Tensors& given) {
   if (!is_bound_by_launching(given)) return {};
-  const auto pattern = harmless_probes(given);
+  const auto pattern = libtorch::harmless_probes(given);
   const auto expected = run_on_copies(pattern);
   if (!have_same_bytes(run_on_copies(pattern), expected)) {
     return "its scores differ from run to run";

@@ -42,7 +42,7 @@ std::string mismatch(const std::string& name, const at::Tensor& target,
   const bool same_kind =
       target.is_floating_point() == c10::isFloatingType(scalar_type(stored.type));
   if (target.sizes().vec() == stored.shape && same_kind) return {};
-  return format("{} {} {} (the model's: {} {})", name, to_string(stored.shape),
+  return format("{} {} {} (the model's: {} {})", name, tally::to_string(stored.shape),
                 weights::name(stored.type), shape_text(target), dtype_name(target));
 }
 

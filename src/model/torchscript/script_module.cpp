@@ -13,15 +13,15 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/graph_optimizer/optimized_graph.hpp>
+#include <tally/libtorch/torch_device_and_stream.hpp>
+#include <tally/libtorch/torch_errors.hpp>
 #include <tally/weights/file_kind.hpp>
 
 #include "model_error.hpp"
-#include "torch_device_and_stream.hpp"
-#include "torch_errors.hpp"
-#include "torchscript/cpu_module.hpp"
-#include "torchscript/gpu_module.hpp"
-#include "torchscript/jit_graph.hpp"
+#include "torchscript/forward_inputs_and_outputs.hpp"
 #include "torchscript/memory_reader.hpp"
+#include "torchscript/side_effects.hpp"
 
 namespace tally::model {
 namespace {
@@ -88,9 +88,9 @@ struct ScriptModule::Impl {
   torch::jit::Module module;
   Arguments arguments;
   std::vector<std::string> outputs;  // by the card
-  // Once frozen, on the CPU or a GPU: takes the module's place.
-  std::optional<CpuModule> compiled;
-  std::optional<GpuModule> on_gpu;
+  // Once frozen: takes the module's place.
+  std::unique_ptr<graph_optimizer::OptimizedGraph> optimized;
+  bool writes_over_inputs = false;  // of a frozen one on the CPU
 };
 
 ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
@@ -101,14 +101,14 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
   torch::jit::ExtraFilesMap extra{{kCardEntry, ""}};
   try {
     const c10::InferenceMode guard;
-    auto module =
-        torch::jit::load(std::make_shared<MemoryReader>(file.bytes), torch_device(device), extra);
+    auto module = torch::jit::load(std::make_shared<MemoryReader>(file.bytes),
+                                   libtorch::torch_device(device), extra);
     module.eval();
     impl_ = std::make_unique<Impl>(std::move(module));
     impl_->arguments = Arguments(impl_->forward(), {}, name_);
   } catch (...) {
-    throw torch_error(format("model '{}' cannot be loaded", file.name),
-                      "Export it again with data_tools/export_model.py.");
+    throw libtorch::torch_error(format("model '{}' cannot be loaded", file.name),
+                                "Export it again with data_tools/export_model.py.");
   }
   const auto& card = extra.at(kCardEntry);
   if (!card.empty()) card_ = parse_card(card, format("model '{}'", file.name));
@@ -131,26 +131,21 @@ std::unique_ptr<ScriptModule> ScriptModule::share() const {
 }
 
 std::int64_t ScriptModule::least_rows() const {
-  return impl_->compiled ? impl_->compiled->least_rows() : 1;
+  return impl_->optimized ? impl_->optimized->least_rows() : 1;
 }
 
-std::string ScriptModule::form() const {
-  if (impl_->on_gpu) return impl_->on_gpu->form();
-  return impl_->compiled ? impl_->compiled->form() : "";
-}
+std::string ScriptModule::form() const { return impl_->optimized ? impl_->optimized->form() : ""; }
 
 std::vector<std::string> ScriptModule::notes() const {
-  if (impl_->on_gpu) return impl_->on_gpu->notes();
-  return impl_->compiled ? impl_->compiled->notes() : std::vector<std::string>();
+  return impl_->optimized ? impl_->optimized->notes() : std::vector<std::string>();
 }
 
 void ScriptModule::use(const CpuExecutionSettings& way) {
-  if (impl_->compiled) impl_->compiled->use_kernels(way.kernels);
-  if (impl_->on_gpu && way.kernels == CpuKernels::torch) impl_->on_gpu->use_plain();
+  if (impl_->optimized) impl_->optimized->use_kernels(way.kernels);
 }
 
 std::vector<CpuKernels> ScriptModule::other_kernels() const {
-  return impl_->compiled ? impl_->compiled->other_kernels() : std::vector<CpuKernels>();
+  return impl_->optimized ? impl_->optimized->other_kernels() : std::vector<CpuKernels>();
 }
 
 std::vector<std::string> ScriptModule::argument_names() const {
@@ -212,17 +207,22 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
     keeps_state_ = is_training || model::keeps_state(*graph);
     const bool on_cpu = device_.kind == DeviceKind::cpu;
     if (on_cpu && is_training) return;
+    if (on_cpu) impl_->writes_over_inputs = writes_over_inputs(*graph);
     // Afterwards nothing else holds the weights as they were.
     auto module = std::exchange(impl_->module, torch::jit::Module("frozen"));
-    if (on_cpu) {
-      impl_->compiled.emplace(std::move(module), impl_->arguments, name_, kernels);
-    } else {
-      impl_->on_gpu.emplace(std::move(module), impl_->arguments, name_, torch_device(device_),
-                            /*may_fuse=*/!keeps_state_);
-    }
+    graph_optimizer::StackOf stack = [arguments = impl_->arguments](const auto& owner,
+                                                                    const Tensors& inputs) {
+      return stack_of(owner, arguments, inputs);
+    };
+    impl_->optimized =
+        on_cpu
+            ? graph_optimizer::optimize_for_cpu(std::move(module), std::move(stack), name_, kernels)
+            : graph_optimizer::optimize_for_gpu(std::move(module), std::move(stack), name_,
+                                                libtorch::torch_device(device_),
+                                                /*may_fuse=*/!keeps_state_);
   } catch (...) {
-    throw torch_error(format("model '{}' cannot be prepared", name_),
-                      "Export it again with data_tools/export_model.py.");
+    throw libtorch::torch_error(format("model '{}' cannot be prepared", name_),
+                                "Export it again with data_tools/export_model.py.");
   }
 }
 
@@ -232,32 +232,31 @@ std::vector<TrainingOperator> ScriptModule::training_operators() const {
     const auto frozen = torch::jit::freeze_module(impl_->module);
     return analyse(*frozen.get_method("forward").graph()).training;
   } catch (...) {
-    throw torch_error(format("model '{}' cannot be prepared", name_),
-                      "Export it again with data_tools/export_model.py.");
+    throw libtorch::torch_error(format("model '{}' cannot be prepared", name_),
+                                "Export it again with data_tools/export_model.py.");
   }
 }
 
 Tensors ScriptModule::run(Tensors inputs) {
   return guarded([&] {
-    if (impl_->compiled) return impl_->compiled->run(inputs);
-    if (impl_->on_gpu) return impl_->on_gpu->run(inputs);
+    if (impl_->optimized) return impl_->optimized->run(inputs);
     return impl_->module.forward(impl_->arguments.of(inputs));
   });
 }
 
 Tensors ScriptModule::warm_up(Tensors inputs) {
-  if (impl_->on_gpu) return guarded([&] { return impl_->on_gpu->warm_up(inputs); });
-  if (!impl_->compiled) return run(std::move(inputs));
-  return guarded([&] { return impl_->compiled->warm_up(inputs); });
+  if (!impl_->optimized) return run(std::move(inputs));
+  return guarded([&] { return impl_->optimized->warm_up(inputs); });
 }
 
 std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& inputs) {
-  if (!impl_->compiled) return std::nullopt;
+  // On GPUs batches stay whole.
+  if (!impl_->optimized || device_.kind != DeviceKind::cpu) return std::nullopt;
   TriedSamples tried;
+  tried.writes_over_inputs = impl_->writes_over_inputs;
   tried.scores = guarded([&] {
-    auto found = impl_->compiled->try_samples(inputs);
+    auto found = impl_->optimized->try_samples(inputs).value();
     tried.piece_size = found.piece_size;
-    tried.writes_over_inputs = found.writes_over_inputs;
     return std::move(found.scores);
   });
   return tried;
@@ -271,8 +270,9 @@ Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
     return tensors_in(forward(), impl_->outputs, name_);
   } catch (...) {
-    throw torch_error(format("model '{}' failed", name_),
-                      "Check that the data set's inputs are what the model takes.", cast_hint_);
+    throw libtorch::torch_error(format("model '{}' failed", name_),
+                                "Check that the data set's inputs are what the model takes.",
+                                cast_hint_);
   }
 }
 

@@ -12,7 +12,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "torchscript/jit_graph.hpp"
+#include "torchscript/side_effects.hpp"
 
 namespace tally::model {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/libtorch/torch_errors.hpp>
 #include <tally/model/loaded_model.hpp>
 
 #include "queued_predictor.hpp"
-#include "torch_errors.hpp"
 #include "torchscript/torchscript_model.hpp"
 
 namespace tally::model {
@@ -20,8 +20,8 @@ std::unique_ptr<LoadedModel> load_model(const NamedBytes& model, const Predictor
     if (options.device.kind == DeviceKind::cpu) return loaded;
     return simulated_gpu::queued(std::move(loaded), options);
   } catch (...) {
-    throw torch_error(format("model '{}' cannot be loaded", model.name),
-                      "See 'tally inspect' of it.");
+    throw libtorch::torch_error(format("model '{}' cannot be loaded", model.name),
+                                "See 'tally inspect' of it.");
   }
 }
 
