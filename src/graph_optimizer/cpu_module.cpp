@@ -79,6 +79,7 @@ const char* name(Hidden hidden) {
 }
 
 // Profiled by `probe`; null where nothing is split.
+// The split comes before the profile, which then shows the types of the parts.
 std::shared_ptr<torch::jit::Graph> with_split_layers(
     torch::jit::Graph& frozen, const std::function<torch::jit::Stack()>& probe) {
   if (!has_onednn_fuser()) return nullptr;
@@ -88,6 +89,8 @@ std::shared_ptr<torch::jit::Graph> with_split_layers(
 }
 
 // Whether it took anything.
+// It works on a copy, so that a graph which oneDNN Graph does not take stays as it was. Numbers
+// become constants before operators are rewritten, since the rewrites read them.
 bool use_onednn_graph(std::shared_ptr<torch::jit::Graph>& graph, Hidden hidden) {
   auto fused = graph->copy();
   const auto clamps = sort_clamps(*fused);
@@ -182,12 +185,14 @@ std::vector<CpuKernels> CpuModule::other_kernels() const {
 }
 
 c10::IValue CpuModule::run_compiled(const Tensors& inputs) const {
+  // Bounds cost one pass over the inputs, so they are read only where the answer matters.
   const bool is_for_them = compiled_ && (!hides_nan_ || are_within_bounds(inputs));
   return run_code(is_for_them ? *compiled_ : plain_, stack_of(inputs));
 }
 
 void CpuModule::settle(const Tensors& inputs) {
   use_.reset();
+  // Nothing that was compiled for other shapes, threads or kernels may run from here on.
   for_texts_.reset();
   notes_.clear();
   forget_compiled();
@@ -224,14 +229,20 @@ void CpuModule::find_way(const Tensors& inputs) {
   }
   const auto probe = [&] { return stack_of(libtorch::probe_inputs(inputs)); };
   const auto plain = profile_shapes(graph(), probe());
+  // A profile lacks the copies that convolutions would undo. The scores to compare with are then
+  // those of the graph as it was.
   const auto expected = plain.num_dropped_copies > 0 ? run_code(plain_, probe()) : plain.scores;
   if (holds_tokens(inputs)) prepare_for_texts(probe(), expected);
+  // The ways go from all that oneDNN Graph can be given to nothing of it. The first one whose
+  // scores are close enough stays.
   for (const Way way : {Way(Hidden::nothing), Way(Hidden::products), Way()}) {
     if (way && kernels_ == CpuKernels::own) continue;
     try {
       auto split = way ? with_split_layers(graph(), probe) : nullptr;
       const bool is_split = split != nullptr;
       compile(is_split ? std::move(split) : plain.graph->copy(), way);
+      // Split layers are faster only inside of partitions, where a function runs in its layer's own
+      // pass.
       if (is_split && !has_partitions_) {
         forget_compiled();
         compile(plain.graph->copy(), Way());

@@ -89,6 +89,7 @@ void move_to_device(torch::jit::Graph& graph, c10::Device device) {
 
 // aten::convolution() asks the settings and calls aten::_convolution() with them.
 void obey_settings(torch::jit::Graph& graph) {
+  // The first nine arguments of aten::_convolution are those of aten::convolution.
   constexpr std::size_t kNumWithoutSettings = 9;
   for (auto* node : all_nodes(graph.block())) {
     if (auto* const inner = inner_graph(node)) obey_settings(*inner);
@@ -134,6 +135,8 @@ c10::IValue first_of(const c10::IValue& scores) {
   return c10::IValue(tensors);
 }
 
+// This changes the module's own graph, of which fuse() makes its copy afterwards: the members are
+// initialised in that order.
 torch::jit::Code plain_code(const torch::jit::Module& module, c10::Device device) {
   const auto graph = module.get_method("forward").graph();
   obey_settings(*graph);
@@ -201,6 +204,8 @@ std::string GpuModule::reason_against_fused(const Tensors& inputs) const {
       // Networks may write over what they are given.
       return first_of(run_code(code, stack_of(repeated_probes(inputs))));
     };
+    // The check of NaN comes between two runs of the fused graph, because it leaves NaN in the
+    // memory that the second one is given.
     const auto found = scores(fused_->code);
     for (const auto& input : inputs) {
       if (input.is_floating_point()) check_keeps_nan(input.device(), input.scalar_type());

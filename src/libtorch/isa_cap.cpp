@@ -24,6 +24,7 @@ std::string onednn_cap() {
 }
 
 VectorSet allowed_vectors() {
+  // oneDNN reads the variable once. A later change would leave the two with different instructions.
   static const auto kAllowed = vectors_under(onednn_cap());
   return kAllowed;
 }

@@ -16,6 +16,7 @@ constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kInterpreter = "The following operation failed in the TorchScript";
 constexpr std::size_t kMaxLength = 400;
 
+// These are the lines that are not blank, without the blanks around them.
 std::vector<std::string_view> lines(std::string_view text) {
   std::vector<std::string_view> found;
   while (!text.empty()) {
@@ -44,6 +45,8 @@ Error out_of_memory(std::string_view what) {
 
 Error from_text(std::string_view what, std::string_view text, std::string_view next_step,
                 std::string_view if_of_types) {
+  // LibTorch has one type for most of its exceptions, so only the words of a message tell them
+  // apart.
   const auto says = [text](std::string_view words) {
     return text.find(words) != std::string_view::npos;
   };
@@ -69,6 +72,8 @@ std::string first_meaningful_line(std::string_view text) {
   const auto all = lines(text);
   if (all.empty()) return "no reason was given";
   auto chosen = all.front();
+  // TorchScript begins with its own call stack. What caused it stands at the end, as in a traceback
+  // of Python.
   if (chosen.starts_with(kInterpreter)) {
     const auto cause = std::find_if(all.rbegin(), all.rend(), names_an_exception);
     if (cause != all.rend()) chosen = *cause;
@@ -79,6 +84,8 @@ std::string first_meaningful_line(std::string_view text) {
 }
 
 Error torch_error(std::string_view what, std::string_view next_step, std::string_view if_of_types) {
+  // The order of the handlers matters: a c10::Error is a std::exception, too, and its what() holds
+  // a backtrace of many lines.
   try {
     throw;
   } catch (const Error& error) {

@@ -76,6 +76,8 @@ double finite_number(const Field& field) {
   return field.value.get<double>();
 }
 
+// Words that a reader may not know are refused, because nothing that depends on them would be
+// right.
 std::string one_of(const Field& field, std::span<const std::string_view> words) {
   auto found = field.value.is_string() ? field.value.get<std::string>() : std::string{};
   if (std::find(words.begin(), words.end(), found) == words.end()) {
@@ -236,6 +238,7 @@ void check_batch(const ModelCard& card, const Field& root) {
   for (const auto* specs : {&card.inputs, &card.outputs}) {
     for (const auto& spec : *specs) {
       const auto batch = spec.shape.front();
+      // A size in the first place binds all batches, as fixed_batch does: the two must agree.
       if (batch < 0 || card.fixed_batch == batch) continue;
       root.at(specs == &card.inputs ? "inputs" : "outputs")
           .complain("\"batch\" or the value of fixed_batch as first dimension");
@@ -244,6 +247,7 @@ void check_batch(const ModelCard& card, const Field& root) {
 }
 
 ModelCard parse_fields(const Field& root) {
+  // A card of another version may mean something else by the same keys.
   if (!root.at("tally_card").value.is_number_integer() ||
       root.at("tally_card").value != kCardVersion) {
     root.at("tally_card").complain(format("{}", kCardVersion));

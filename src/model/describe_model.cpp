@@ -30,6 +30,7 @@ std::string spec_line(std::string_view role, const TensorSpec& spec) {
                 spec.kind.empty() ? "" : ", ", spec.kind);
 }
 
+// Texts of the file are made printable: they go to a terminal.
 void add_card(Lines& lines, const std::optional<ModelCard>& card) {
   if (!card) {
     lines.push_back("model card: none");
@@ -61,6 +62,8 @@ void add_training_mode(Lines& lines, const std::vector<TrainingOperator>& active
 }
 
 Lines describe_script(const NamedBytes& file) {
+  // The module is on the CPU and not frozen: the file is shown as it is, on machines without a GPU,
+  // too.
   const ScriptModule module(file, {});
   Lines lines{"TorchScript model"};
   add_card(lines, module.card());
@@ -79,6 +82,7 @@ Lines describe_script(const NamedBytes& file) {
   const auto buffers = module.buffers();
   summarise("parameters", parameters);
   summarise("buffers", buffers);
+  // Names and shapes are what a checkpoint is compared with.
   for (const auto* list : {&parameters, &buffers}) {
     for (const auto& entry : *list) {
       lines.push_back(
@@ -89,6 +93,7 @@ Lines describe_script(const NamedBytes& file) {
 }
 
 Lines describe_package(const NamedBytes& file) {
+  // Its card is not held against its code here, so that a package that cannot run is shown as well.
   const auto package = open_package(file);
   Lines lines{"AOTInductor package (.pt2)"};
   lines.push_back(format("compiled for: {}, {} {}, {}", package.device, package.platform,
@@ -102,6 +107,7 @@ Lines describe_package(const NamedBytes& file) {
     lines.push_back(format("processor features: {}", fmt::join(facts.cpu_features, " ")));
   }
   add_card(lines, package.card);
+  // Older cards do not say whether operators of training are active.
   if (package.card && package.card->training_mode) {
     add_training_mode(lines, *package.card->training_mode);
   }

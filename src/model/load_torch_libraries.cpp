@@ -62,6 +62,7 @@ void load_cuda_support(const device::Device& device) {
 std::future<void> load_ahead(const device::Device& device) {
   if (device.kind == DeviceKind::cpu) return {};
   try {
+    // The future holds what was thrown, until its owner asks.
     return std::async(std::launch::async, load_cuda_support, device);
   } catch (const std::system_error&) {
     return {};  // no thread to be had: then it is loaded when it is needed

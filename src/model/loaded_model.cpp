@@ -20,6 +20,7 @@ std::unique_ptr<LoadedModel> load_model(const NamedBytes& model, const Predictor
   // Always set: what torch finds by itself differs from launcher to launcher.
   at::set_num_threads(options.threads);
   try {
+    // What the file holds decides, and not what it is called.
     if (weights::probe(model.bytes) == weights::FileKind::aoti_package) {
       return load_package(model, options);
     }

@@ -13,6 +13,8 @@ StateDictMatch LoadedModelBase::match_state_dict(const weights::Checkpoint& chec
   // Anew: making a predictor may have put other tensors in their places.
   auto& loader = loader_.emplace(make_loader());
   const auto on_stream = scope();
+  // Buffers that a checkpoint need not hold go back to what the model file says: no value of an
+  // earlier checkpoint stays.
   if (!own_values_) own_values_ = loader.optional_values();
   auto match = loader.match_state_dict(checkpoint, options_.weights_prefix);
   loader.restore(*own_values_);
@@ -36,12 +38,15 @@ std::string LoadedModelBase::tensor_digest(std::size_t tensor) {
 }
 
 WeightLoader& LoadedModelBase::loader() {
+  // Digests of weights may be asked for before a checkpoint was matched.
   return loader_ ? *loader_ : loader_.emplace(make_loader());
 }
 
 std::unique_ptr<Predictor> LoadedModelBase::predictor_of(std::unique_ptr<Network> network,
                                                          InputConventions habits) const {
   const auto& device = options_.device;
+  // CUDA graphs only save time. Where they cannot be had the network runs without them, and a note
+  // says why.
   if (device.kind == DeviceKind::cuda && options_.cuda_graphs) {
     try {
       auto capture = make_cuda_graph_capture(load_cuda_graph_api(), device);

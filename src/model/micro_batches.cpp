@@ -16,6 +16,8 @@ Pieces cut(std::int64_t batch_size, int threads, std::int64_t wanted, std::int64
   const auto most = divided_up(batch_size, threads);
   least = std::min(least, most);
   wanted = std::clamp(wanted, least, most);
+  // First come the samples of the thread that has most of them, filled-up ones included; among
+  // equals, the distance from the wanted size, by its logarithm.
   const auto cost = [&](std::int64_t size) {
     const auto samples_of_thread = divided_up(divided_up(batch_size, size), threads) * size;
     const auto ratio = static_cast<double>(size) / static_cast<double>(wanted);

@@ -31,6 +31,7 @@ std::string list_of(std::span<const TrainingOperator> operators) {
   for (const auto& found : operators.first(std::min(operators.size(), kMostOperators))) {
     shown.push_back(to_string(found));
   }
+  // A deep network has dozens of them, and an error is one line.
   const auto rest = operators.size() - shown.size();
   if (rest > 0) shown.push_back(format("{} more", rest));
   return printable(format("{}", fmt::join(shown, ", ")));
@@ -64,6 +65,8 @@ Error model_refusal(const NamedBytes& file, FileKind kind) {
   const weights::MemorySource bytes(file.bytes);
   switch (kind) {
     case FileKind::state_dict:
+      // Mostly it is a whole module that torch.save() wrote, whose class says more than the kind of
+      // file.
       if (const auto name = weights::pickled_class(bytes); !name.empty()) {
         return error(file,
                      format("is a pickled Python object ('{}'), not a TorchScript model", name),
@@ -89,6 +92,8 @@ Error model_refusal(const NamedBytes& file, FileKind kind) {
 void refuse_damage(const NamedBytes& file) {
   const weights::MemorySource bytes(file.bytes);
   try {
+    // The checksums of the archive are compared before LibTorch reads it, so that damage is called
+    // so.
     weights::Archive(bytes).check();
   } catch (const weights::FormatError& damage) {
     throw error(file, format("is damaged ({})", damage.what()), kCopyAgain);

@@ -64,10 +64,13 @@ std::optional<c10::ScalarType> floating_type(Precision precision) {
 void set_gpu_arithmetic(Precision precision, bool tune, const device::Device& device) {
   const bool tf32 = precision == Precision::tf32;
   if (device.kind == DeviceKind::cpu) {
+    // The other precisions are types of weights and inputs, which CPUs have as well.
     if (!tf32) return;
     throw Error(ErrorKind::environment, "--precision tf32: only GPUs have it, this run is on a CPU",
                 "Use --precision fp32, or --device cuda.");
   }
+  // Where cuDNN times its algorithms, each process may choose others, so that bits may differ
+  // anyway.
   at::globalContext().setDeterministicCuDNN(!tune);
   at::globalContext().setBenchmarkCuDNN(tune);
   // These set the older switches and the newer ones by operator alike: where they differ, LibTorch
@@ -80,6 +83,7 @@ std::string note_on_float32(std::optional<c10::ScalarType> type, Precision preci
                             const device::Device& device) {
   constexpr std::string_view kFirstWithTf32 = "80";
   const auto& capability = device.compute_capability;
+  // Capabilities are texts of two digits or three: "120" is longer than "80", and larger.
   const bool has_tf32 = capability.size() > kFirstWithTf32.size() || capability >= kFirstWithTf32;
   const bool is_slow = device.kind == DeviceKind::cuda && has_tf32 &&
                        type == c10::ScalarType::Float && precision != Precision::tf32;

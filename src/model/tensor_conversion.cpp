@@ -13,6 +13,7 @@
 namespace tally::model {
 namespace {
 
+// Float16 and float64 are missing, because predictors hand these out as float32.
 DType plain_type(c10::ScalarType type) {
   switch (type) {
     case c10::ScalarType::Byte:
@@ -92,10 +93,12 @@ c10::ScalarType scalar_type(weights::ElementType type) {
 }
 
 at::Tensor wrap(const TensorView& view, const device::Device& device) {
+  // LibTorch would read memory of the other device without a question.
   if (view.device != device.kind || view.shape.size() != view.strides.size()) {
     throw Error(ErrorKind::internal, "a model's input is not a tensor on the model's device");
   }
   const auto where = libtorch::torch_device(device);
+  // Nothing is copied, so the view's memory has to outlive the tensor.
   return at::for_blob(view.data, view.shape)
       .strides(view.strides)
       .options(at::TensorOptions().dtype(scalar_type(view.dtype)).device(where))
@@ -111,6 +114,7 @@ at::Tensor wrap(const weights::StoredPart& part, weights::ElementType type,
   if (is_aligned(data, size_bytes(type))) {
     return at::from_blob(data, part.shape, part.strides, options);
   }
+  // Files put tensors at any byte, but kernels read whole numbers. The copy goes with the tensor.
   auto copy = std::make_unique<std::byte[]>(bytes.size());
   std::memcpy(copy.get(), bytes.data(), bytes.size());
   auto* owned = copy.release();

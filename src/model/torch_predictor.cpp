@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kTryInspect = "Compare model and data set with 'tally inspect'.";
 
+// A size below zero in `expected` may be any.
 bool fits(std::span<const std::int64_t> shape, std::span<const std::int64_t> expected) {
   if (shape.size() != expected.size()) return false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -149,6 +150,7 @@ class TorchPredictor final : public Predictor {
     for (std::size_t i = 0; i < found->size(); ++i) {
       const at::Tensor& output = (*found)[i];
       check_output(i, output, inputs.front().shape.front());
+      // The views point to these tensors, which stay until the next call.
       outputs_.push_back(output.to(handed_out_as(output, habits_.keeps_bfloat16)).contiguous());
       views.push_back(view_of(outputs_.back()));
     }
@@ -168,6 +170,7 @@ class TorchPredictor final : public Predictor {
     if (inputs.size() != card.inputs.size()) {
       throw error(format("takes {} inputs, it was given {}", card.inputs.size(), inputs.size()));
     }
+    // All inputs have the rows of the first one.
     const auto rows = inputs.front().shape.front();
     if (!card.takes_batches_of(rows)) {
       throw error(
@@ -186,6 +189,8 @@ class TorchPredictor final : public Predictor {
   // As wanted: in type and, where it matters, in layout.
   at::Tensor argument(std::size_t input, const TensorView& view) const {
     auto tensor = wrap(view, device_);
+    // The card names the type of each input. Floating-point ones follow the weights instead, where
+    // these were cast.
     const auto given = tensor.scalar_type();
     auto wanted = habits_.card ? scalar_type(habits_.card->inputs[input].dtype) : given;
     if (habits_.floating && c10::isFloatingType(wanted)) wanted = *habits_.floating;
@@ -204,6 +209,7 @@ class TorchPredictor final : public Predictor {
       throw error(format("returned {} {}, expected floating-point scores or integers",
                          shape_text(output), dtype_name(output)));
     }
+    // Rows bind scores to samples: without a card, too, there must be one for each.
     if (output.dim() == 0 || output.size(0) != rows) {
       throw error(format("returned {} for {} samples, expected one row for each",
                          shape_text(output), rows));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries a network before there are data: inputs that differ from sample to sample, and whether two
-// ways of running it give the same scores but for rounding.
+// These functions try a network before there are data: they make inputs that differ from sample to
+// sample, and check whether two ways of running it give the same scores but for rounding.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set that ONEDNN_MAX_CPU_ISA allows: our own kernels obey it as oneDNN's do,
-// so that an older processor can be imitated.
+// This says which instruction set ONEDNN_MAX_CPU_ISA allows: our own kernels obey it as oneDNN's
+// do, so that an older processor can be imitated.
 #pragma once
 
 #include <string>

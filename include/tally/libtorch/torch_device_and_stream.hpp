@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where LibTorch puts the tensors of a device of ours, and its work on a stream of ours.
+// This says where LibTorch puts the tensors of a device of ours, and puts its work on a stream of
+// ours.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Torch's exceptions, which are pages long, as one sentence.
+// These functions make one sentence of LibTorch's exceptions, which are pages long.
 #pragma once
 
 #include <exception>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AMX, the matrix instructions of newer Intel processors, where they are announced but cannot run.
+// This leaves out AMX, the matrix instructions of newer Intel processors, where it is announced but
+// cannot run.
 #pragma once
 
 namespace tally::model {

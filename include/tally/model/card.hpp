@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model card: what a model file says of itself (docs/model-card.md).
+// A model card is what a model file says of itself (docs/model-card.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model file holds, for people.
+// This lists what a model file holds, for people.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights that a model takes, where only a list of them is there and not the model itself: for
+// ExpectedWeights lists the weights that a model takes, where the model itself is not there: for
 // data_tools/export_model.py, which makes the model.
 #pragma once
 

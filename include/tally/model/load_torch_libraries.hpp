@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LibTorch's part for GPUs: loaded ahead of use; what it was built for and what it found.
+// These functions load LibTorch's part for GPUs ahead of use, and say what it was built for and
+// what it found.
 #pragma once
 
 #include <future>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loaded model before it is optimised: its weights can be replaced, again and again, and each
-// time a predictor be made of it.
+// A LoadedModel is a model before it is optimised: its weights can be replaced, again and again,
+// and each time a predictor can be made of it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A predictor for scores that are there already.
+// This predictor hands on scores that are there already.
 #pragma once
 
 #include <memory>

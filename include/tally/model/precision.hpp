@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --precision: what a model computes in.
+// This names what a model computes in, as --precision has it.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trained model, ready to run: tensors in, tensors out. Torch stays behind this door.
+// A Predictor is a trained model that is ready to run: it takes tensors and returns tensors. No
+// header that includes this one sees LibTorch.
 #pragma once
 
 #include <cstddef>

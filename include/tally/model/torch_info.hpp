@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which LibTorch runs, and for which processor.
+// This says which LibTorch runs, and for which processor.
 #pragma once
 
 #include <string>

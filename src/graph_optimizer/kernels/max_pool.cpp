@@ -17,6 +17,9 @@ Covered covered(const Window& window, std::int64_t index, std::int64_t length) {
   return {std::max<std::int64_t>(first, 0), std::min(first + window.size, length)};
 }
 
+// The steps of a row are loops without branches over whole pixels. `__restrict` lets the compiler
+// use vector instructions without asking whether memory overlaps.
+
 template <class Bits>
 [[gnu::always_inline]] inline void first_keys(const Bits* __restrict from, std::int64_t count,
                                               Bits infinity, Bits* __restrict keys) {
@@ -45,6 +48,9 @@ template <class Bits>
 template <class Bits>
 [[gnu::always_inline]] inline void pool_row_of(const Bits* image, const PooledImage& shape,
                                                Bits infinity, std::int64_t row, Bits* pooled) {
+  // The maximum over the window's rows is taken once for all windows of a pooled row, because they
+  // share columns where they overlap. The memory stays from call to call, so that a row allocates
+  // nothing.
   thread_local std::vector<Bits> memory;  // of each column, the maximum over the window's rows
   const auto width = shape.width * shape.channels;
   memory.resize(static_cast<std::size_t>(width));

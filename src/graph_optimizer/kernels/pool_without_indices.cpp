@@ -142,6 +142,7 @@ int pool_without_indices(Graph& graph) {
   for (Node* node : all_nodes(graph.block())) {
     if (is_a(node, {"aten::max_pool2d"})) pools.push_back(node);
   }
+  // Without pools nothing is registered, so that such a process has LibTorch's operators alone.
   if (!pools.empty()) register_pool_once();
   for (Node* pool : pools) {
     const torch::jit::WithInsertPoint here(pool);

@@ -204,6 +204,8 @@ template <class Lanes, std::size_t kRows, std::size_t kRegisters>
       const auto corners = corners_of(images, shape, Tile(shape, first + i), zeros.data());
       spread_tile<Lanes>(corners, channels, tiles.data() + i * (channels + kGap));
     }
+    // The transformed tiles of a block stay in the caches for all groups of output channels. Only
+    // the weights come from memory for each block.
     for (std::int64_t group = 0; group < shape.out_channels / kChannelGroup; ++group) {
       for (std::int64_t i = 0; i < kTileProducts; ++i) {
         multiply<Lanes, kRows, kRegisters>(

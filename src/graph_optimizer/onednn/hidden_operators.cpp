@@ -39,6 +39,7 @@ void give_sources(Graph& graph, Hidden hidden) {
   register_hidden_operators();
   for (Node* node : all_nodes(graph.block())) {
     if (!is_a(node, {"aten::add", "aten::mul"})) continue;
+    // In 16 bits the fuser would otherwise see a whole attention (give_sources()).
     if (hidden == Hidden::nothing && !is_float32(node->output())) continue;
     const torch::jit::WithInsertPoint here(node);
     for (const std::size_t i : {0U, 1U}) {
@@ -46,6 +47,7 @@ void give_sources(Graph& graph, Hidden hidden) {
       if (!has_no_source(value)) continue;
       auto* const same =
           graph.insertNode(graph.create(c10::Symbol::fromQualString(kSame), {value, value, value}));
+      // The fuser asks for the type, which a new node does not have.
       same->output()->setType(value->type());
       node->replaceInput(i, same->output());
     }
@@ -71,6 +73,8 @@ std::tuple<at::Tensor, at::Tensor> max_pool_with_indices(const at::Tensor& self,
 
 }  // namespace
 
+// Each of them calls LibTorch's own operator, so that results have the same bits: only the name
+// differs, which is what the fuser goes by.
 void register_hidden_operators() {
   static const auto library = [] {
     auto made = own_operators();

@@ -90,6 +90,8 @@ void replace_by_linear(Graph& graph, Node* addmm, const at::Tensor& weight) {
 int use_onednn_linear(Graph& graph) {
   if (!at::hasMKLDNN()) return 0;
   for (Node* node : all_nodes(graph.block())) {
+    // Layers that were written as aten::addmm become linear layers first, so that the second loop
+    // finds them as well.
     if (!is_linear(node)) continue;
     const auto weight = linear_weight(node);
     if (pays(weight)) replace_by_linear(graph, node, weight);
@@ -171,6 +173,8 @@ std::optional<Gated> gated(Node* layer) {
   if (split == nullptr || !is_a(split, {"aten::split_with_sizes", "aten::split", "aten::chunk"})) {
     return std::nullopt;
   }
+  // Anything else that reads the whole result, or the list of its parts, would need it in one
+  // piece.
   Node* const unpack = only_reader(split->output());
   if (unpack == nullptr || !is_a(unpack, {"prim::ListUnpack"})) return std::nullopt;
   Gated found{layer, split, unpack, weight.toTensor(), std::nullopt, {}};
@@ -182,6 +186,7 @@ std::optional<Gated> gated(Node* layer) {
   return found;
 }
 
+// The rows of a layer's weight are the columns of its result.
 void take_apart(Graph& graph, const Gated& found) {
   const torch::jit::WithInsertPoint here(found.layer);
   std::int64_t first = 0;
@@ -196,6 +201,7 @@ void take_apart(Graph& graph, const Gated& found) {
     found.unpack->outputs()[i]->replaceAllUsesWith(part->output());
     first += size;
   }
+  // They go from the last reader on, because a node that is still read cannot be destroyed.
   for (Node* node : {found.unpack, found.split, found.layer}) node->destroy();
 }
 
@@ -205,6 +211,8 @@ int split_linear_layers(Graph& graph) {
   std::vector<Node*> layers;
   std::ranges::copy_if(all_nodes(graph.block()), std::back_inserter(layers),
                        [](const Node* node) { return is_a(node, {"aten::linear"}); });
+  // The layers are collected before, because taking one apart puts new linear layers into the
+  // graph.
   int num_split = 0;
   for (Node* const layer : layers) {
     if (const auto found = gated(layer)) {

@@ -43,6 +43,7 @@ void put_read_twice_last(Node* partition) {
   auto& fused = *partition->g(c10::attr::Subgraph);
   std::vector<std::size_t> order(fused.inputs().size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  // The others keep their order, so that no other input changes its place among them.
   const auto twice = std::stable_partition(order.begin(), order.end(), [&](std::size_t input) {
     return !is_read_twice(fused.inputs()[input]);
   });
@@ -69,6 +70,7 @@ bool is_at_risk(const Value* value) {
     if (is_a(use.user, {kGuard})) found.insert(use.user);
   }
   std::vector<Node*> guards(found.begin(), found.end());
+  // The last reader may write, because nothing reads the value after it.
   std::ranges::sort(guards, [](const Node* a, const Node* b) { return a->isBefore(b); });
   return std::ranges::any_of(
       guards, [&](const Node* guard) { return guard != guards.back() && may_write(guard, value); });
@@ -90,6 +92,7 @@ void protect_outputs(Node* branches) {
   const auto results = branches->blocks().front()->outputs();
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     for (std::size_t o = 0; o < results.size(); ++o) {
+      // A layout of 0 is that of the profiled graph, which no partition writes over.
       const bool is_this = results[o] == partition->output(i);
       if (is_this && is_at_risk(branches->output(o))) layouts[i] = 0;
     }

@@ -213,6 +213,8 @@ Clamps sort_clamps(Graph& graph) {
 }
 
 void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
+  // The first steps look for LibTorch's names of layers, products and sums, which the loop below
+  // changes. The last ones look at the operands that are left after it.
   fold_into_linear_layers(graph);
   for (Node* node : all_nodes(graph.block())) {
     if (is_a(node, {"aten::addcmul"})) split_addcmul(graph, node);

@@ -24,6 +24,7 @@ constexpr Kinds kWriters{
 
 Profile profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs) {
   auto plain = graph.copy();
+  // These go before the run, so that its types and strides are those of the graph that is compiled.
   torch::jit::RemoveTensorMutation(plain, [](const auto* node) { return is_a(node, kWriters); });
   torch::jit::RemoveListMutation(plain);
   const int num_dropped_copies = drop_copies_before_convolutions(*plain);
@@ -63,6 +64,8 @@ bool is_dense(const torch::jit::Value* value) {
 
 c10::IValue run_code(const torch::jit::Code& code, torch::jit::Stack inputs) {
   torch::jit::InterpreterState(code).run(inputs);
+  // The interpreter leaves the results on the stack. Several of them are what forward() returns as
+  // a tuple.
   if (inputs.size() == 1) return std::move(inputs.front());
   return c10::ivalue::Tuple::create(std::move(inputs));
 }

@@ -160,6 +160,8 @@ bool can_be_joined(Graph& graph, const Chain& chain) {
   if (chain.sum == nullptr) {
     return move_before(chain.convolution, chain.relu) && chain.convolution->next() == chain.relu;
   }
+  // Moving the sum may bring other nodes between it and the convolution, which then moves once
+  // more.
   return move_before(chain.convolution, chain.sum) && move_before(chain.sum, chain.relu) &&
          move_before(chain.convolution, chain.sum) && chain.convolution->next() == chain.sum &&
          chain.sum->next() == chain.relu;
@@ -237,6 +239,8 @@ void check_keeps_nan(c10::Device device, c10::ScalarType type) {
   const auto weight = at::ones({kChannels, kChannels, 3, 3}, options).contiguous(last);
   const auto bias = at::zeros({kChannels}, options);
   const std::vector<std::int64_t> ones{1, 1};
+  // Zeros are tried as well, because a kernel that reads memory which nobody has written may make
+  // NaN of them.
   for (const double value : {std::numeric_limits<double>::quiet_NaN(), 0.0}) {
     const auto x = at::full({2, kChannels, 8, 8}, value, options).contiguous(last);
     const auto is_kept = [&](const at::Tensor& found) {
@@ -257,6 +261,7 @@ int fuse_convolutions(Graph& graph) {
   for (Node* node : graph.nodes()) {
     if (is_suitable(node)) convolutions.push_back(node);
   }
+  // They are collected before, because joining a chain takes nodes out of the list.
   int num_fused = 0;
   for (Node* node : convolutions) {
     const auto chain = chain_of(node);

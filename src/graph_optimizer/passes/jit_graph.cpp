@@ -44,6 +44,7 @@ bool is_all(const torch::jit::Node* node, const char* name, std::int64_t number)
 }
 
 torch::jit::Node* only_reader(const torch::jit::Value* value) {
+  // A reader in the block of a branch or a loop may run never, or often.
   if (value->uses().size() != 1) return nullptr;
   auto* const user = value->uses().front().user;
   return user->owningBlock() == value->node()->owningBlock() ? user : nullptr;
@@ -57,6 +58,7 @@ bool comes_from(const torch::jit::Value* value,
   while (!open.empty()) {
     const auto* const next = open.back();
     open.pop_back();
+    // Values meet again where branches of a network join.
     if (!seen.insert(next).second) continue;
     if (is_found(next)) return true;
     const auto inputs = inputs_of(next);
@@ -84,6 +86,7 @@ bool is_known_convolution(const torch::jit::Node* node) {
       constant(node, "dilation").isIntList() && constant(node, "groups").isInt();
   const auto weight = constant(node, "weight");
   if (!is_settled || !weight.isTensor()) return false;
+  // aten::_convolution stands for convolutions in one to three dimensions: its weight tells which.
   const bool is_transposed = !is_a(node, {"aten::conv2d"}) &&
                              !constant(node, "transposed").equals(at::IValue(false)).toBool();
   const auto& tensor = weight.toTensor();
@@ -100,6 +103,7 @@ torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Nod
 void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node* last) {
   graph.insertNode(made);
   for (std::size_t i = 0; i < last->outputs().size(); ++i) {
+    // The type goes along: later passes ask for the sizes that the profile has shown.
     made->output(i)->copyMetadata(last->output(i));
     last->output(i)->replaceAllUsesWith(made->output(i));
   }
@@ -108,6 +112,7 @@ void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node*
 
 void destroy_nodes(torch::jit::Graph& graph) {
   while (!graph.outputs().empty()) graph.eraseOutput(graph.outputs().size() - 1);
+  // Nodes go from the last one back, because a node that is still read cannot be destroyed.
   auto nodes = graph.nodes().reverse();
   for (auto node = nodes.begin(); node != nodes.end(); ++node) node.destroyCurrent();
 }

@@ -17,6 +17,7 @@ namespace {
 
 void check_precision(const Package& package, const PackageInfo& facts, Precision precision) {
   if (precision == Precision::model || name(precision) == facts.precision) return;
+  // TF32 is a setting of the GPU's arithmetic and no type of weights.
   if (precision == Precision::tf32 && facts.precision == "fp32") return;
   const auto wanted = precision == Precision::tf32 ? "fp32" : name(precision);
   throw Error(ErrorKind::model,
@@ -41,6 +42,7 @@ class SharedNetwork final : public Network {
 class AotiModel final : public LoadedModelBase {
  public:
   AotiModel(const NamedBytes& model, const PredictorOptions& options) : LoadedModelBase(options) {
+    // All checks come before the library is loaded, because loading it runs its code.
     const auto package = open_package(model);
     card_ = checked_card(package);
     check_target(package, card_, options.device);

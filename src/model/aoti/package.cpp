@@ -39,6 +39,8 @@ std::string_view model_of(std::string_view entry) {
   return entry.substr(0, entry.find('/'));
 }
 
+// No entry is written to disk. One that leads out of the archive shows that no exporter has made
+// it.
 void check_name(const std::string& entry) {
   const bool climbs = ("/" + entry + "/").find("/../") != std::string::npos;
   if (climbs || entry.starts_with('/') || entry.find('\\') != std::string::npos) {
@@ -55,6 +57,8 @@ void check_kind(const std::string& entry) {
   throw FormatError(format("its library needs the entry '{}' beside it", entry));
 }
 
+// This is the library that is to run. There must be one alone, because nothing says which of
+// several it would be.
 std::string library_entry(const Archive& archive) {
   std::set<std::string_view> models;
   std::vector<std::string> libraries;
@@ -76,6 +80,8 @@ json metadata_of(const Archive& archive, const std::string& library) {
   const auto text = archive.content(stem + "_metadata.json");
   auto found = json::parse(as_text(text), nullptr,
                            /*allow_exceptions=*/false);
+  // They are read as texts later, and other types would be an exception of the JSON library's,
+  // which does not name the file.
   const auto is_text = [](const json& value) { return value.is_string(); };
   if (!found.is_object() || !std::all_of(found.begin(), found.end(), is_text)) {
     throw FormatError("its metadata is no JSON object of texts");
@@ -109,6 +115,7 @@ Package read(const NamedBytes& file) {
 
 // Compiled code takes what it is given for the type that it was compiled for.
 void require_floating_type(const Package& package, const ModelCard& card) {
+  // Packages are compiled in one floating type, weights and inputs alike.
   const DType compiled = card.package->precision == "bf16"   ? DType::bf16
                          : card.package->precision == "fp16" ? DType::f16
                                                              : DType::f32;
@@ -146,6 +153,8 @@ const ModelCard& checked_card(const Package& package) {
                        package.name),
                 kExportAgain);
   }
+  // The card says what the code takes, and compiled code checks nothing: both must be of one
+  // export.
   if (digest::sha256_hex(package.code) != package.card->package->code_sha256) {
     throw Error(ErrorKind::model,
                 format("'{}' is damaged: its compiled library is not the one that its card was "
@@ -159,6 +168,7 @@ const ModelCard& checked_card(const Package& package) {
 
 namespace {
 
+// The names are those that the exporter has read from the same file of its own machine.
 std::set<std::string> read_cpu_features() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -201,6 +211,7 @@ void check_target(const Package& package, const ModelCard& card, const device::D
         format("{} {}, this machine is linux {}", package.platform, package.machine, machine),
         "Export it on a machine like this one.");
   }
+  // An instruction that the processor lacks ends the process by a signal, without an error.
   std::vector<std::string> missing;
   for (const auto& feature : card.package->cpu_features) {
     if (!cpu_features().contains(feature)) missing.push_back(feature);

@@ -34,6 +34,7 @@ std::string fresh_path_of(const UniqueDescriptor& file);
 
 namespace {
 
+// Linux writes at most 2 GiB in one call.
 void write_all(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto written = ::write(file, bytes.data(), bytes.size());
@@ -84,6 +85,7 @@ void check_gpu(const Package& package, const device::Device& device) {
 
 std::unique_ptr<Runner> make_runner(const Package& package, const device::Device& device) {
   const bool on_cuda = device.kind == DeviceKind::cuda;
+  // The loader maps the file, which may be closed afterwards.
   const auto file = make_memfd(package.code);
   const auto& makers = torch::inductor::getAOTIModelRunnerRegistry();
   // Single-threaded: the other form takes turns on a lock, and on CUDA the host would wait for the
@@ -121,7 +123,9 @@ PackageModule::~PackageModule() = default;
 Tensors PackageModule::run(Tensors inputs) {
   try {
     const c10::InferenceMode guard;
+    // The runner takes the inputs over, and can free each after its last use.
     auto outputs = impl_->runner->boxed_run(std::move(inputs));
+    // The card was checked against the file, but only a run shows how many tensors come back.
     if (outputs.size() == num_outputs_) return outputs;
     throw Error(ErrorKind::model, format("model '{}' returned {} tensors, its card names {}", name_,
                                          outputs.size(), num_outputs_));

@@ -58,6 +58,8 @@ bool is_on_device(const void* memory) {
   return attributes.type == cudaMemoryTypeDevice;
 }
 
+// Of what a recording may hold, all else than these is work of the host, or of a kind that is not
+// known here.
 bool stays_on_device(cudaGraphNode_t node) {
   cudaGraphNodeType type{};
   C10_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
@@ -114,6 +116,8 @@ void release_pool(HostAllocator& host, c10::MempoolId_t pool) {
 // failed: they would ask a graph that is gone where to allocate, and keep the pool.
 struct Graph {
   ~Graph() {
+    // The recording goes first, and gives back its own use of the pool. What is left is that of a
+    // capture that has failed.
     recorded.reset();
     is_done([&] {
       if (allocator::getPoolUseCount(device, pool) == 0) return;
@@ -147,6 +151,7 @@ const char* begin(void** graph) {
       // Readers' threads may call CUDA meanwhile.
       made->recorded->capture_begin(made->pool, cudaStreamCaptureModeThreadLocal);
     } catch (...) {
+      // LibTorch may have begun to send allocations to the pool before it failed.
       made->leave_capture();
       forget_error();
       throw;
@@ -163,6 +168,7 @@ const char* end(void* handle) {
     graph.recorded->instantiate();
   });
   if (reason == nullptr) return nullptr;
+  // A capture that ended well but cannot be replayed has left nothing behind.
   if (!graph.is_whole()) graph.leave_capture();
   forget_error();
   return reason;

@@ -20,6 +20,7 @@ void check(const char* reason) {
               "Run with --cuda-graphs off.");
 }
 
+// The capture begins when a graph is made: there is none that was not begun.
 class Graph final : public CapturedGraph {
  public:
   explicit Graph(const CudaGraphApi& calls) : calls_(calls) { check(calls_.begin(&handle_)); }
@@ -43,6 +44,8 @@ class CudaGraphCapture final : public GraphCapture {
   std::unique_ptr<CapturedGraph> record(const std::function<void()>& enqueue) override {
     auto graph = std::make_unique<Graph>(calls_);
     try {
+      // Until the capture ends, calls that wait for the device fail on this thread, so that it ends
+      // in any case.
       enqueue();
     } catch (...) {
       graph->end();  // it says no more than that something failed

@@ -23,6 +23,8 @@ constexpr double kLargestShareOfPlain = 0.95;
 constexpr int kPassesInARow = 4;
 constexpr int kMeasurements = 3;
 
+// A recording holds addresses and strides, so that only tensors laid out alike may take its inputs'
+// places.
 bool is_like(const at::Tensor& one, const at::Tensor& other) {
   return one.scalar_type() == other.scalar_type() && one.sizes() == other.sizes() &&
          one.strides() == other.strides();
@@ -78,6 +80,7 @@ std::string reason_against(const std::function<std::string()>& action) {
   }
 }
 
+// Other work on the machine only ever adds time, so the least of several is the best measure.
 double shortest(const std::function<double()>& measure) {
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kMeasurements; ++i) least = std::min(least, measure());
@@ -91,6 +94,7 @@ CudaGraphNetwork::CudaGraphNetwork(std::unique_ptr<Network> plain,
     : plain_(std::move(plain)), capture_(std::move(capture)) {}
 
 const Tensors& CudaGraphNetwork::Recorded::replay(const Tensors& from) const {
+  // Copies and replay follow each other on one stream, so that the host waits for nothing.
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].copy_(from[i], /*non_blocking=*/true);
   work->replay();
   return outputs;
@@ -113,6 +117,7 @@ Tensors CudaGraphNetwork::warm_up(Tensors inputs) {
     given = copies_of(inputs);
     return std::string();
   });
+  // The plain pass comes first: what libraries set up in it must not become part of a recording.
   auto outputs = plain_->warm_up(std::move(inputs));
   if (reason.empty()) reason = reason_against([&] { return settle(given); });
   if (!reason.empty()) recorded_.reset();
@@ -121,6 +126,7 @@ Tensors CudaGraphNetwork::warm_up(Tensors inputs) {
 }
 
 void CudaGraphNetwork::use(const CpuExecutionSettings& way) {
+  // The next warm-up tries anew, for the same shapes as well.
   plain_->use(way);
   warm_inputs_.clear();
 }
@@ -137,11 +143,14 @@ std::string CudaGraphNetwork::settle(const Tensors& given) {
   if (!is_bound_by_launching(given)) return {};
   const auto pattern = libtorch::harmless_probes(given);
   const auto expected = run_on_copies(pattern);
+  // A network whose bits differ from run to run cannot show whether a replay is right.
   if (!have_same_bytes(run_on_copies(pattern), expected)) {
     return "its scores differ from run to run";
   }
   const auto expected_of_given = run_on_copies(given);
   record(given);
+  // The recording is made of the given inputs. A replay of the pattern shows that inputs are read
+  // anew.
   const bool is_same = have_same_bytes(recorded_->replay(pattern), expected) &&
                        have_same_bytes(recorded_->replay(given), expected_of_given);
   if (is_same && replayed_s(pattern) < kLargestShareOfPlain * plain_s(pattern)) return {};
@@ -174,6 +183,7 @@ bool CudaGraphNetwork::is_bound_by_launching(const Tensors& inputs) {
 double CudaGraphNetwork::plain_s(const Tensors& inputs) {
   return shortest([&] {
     std::vector<Tensors> copies;
+    // The copies are made before the clock starts.
     for (int pass = 0; pass < kPassesInARow; ++pass) copies.push_back(copies_of(inputs));
     capture_->wait();
     const double begin_s = capture_->now_s();

@@ -26,6 +26,7 @@ ExpectedTensor parse_tensor(const json& entry) {
   }
   tensor.dtype = entry.at("dtype").get<std::string>();
   tensor.shape = entry.at("shape").get<Shape>();
+  // It throws where the sizes make no tensor.
   weights::count_elements(tensor.shape);
   return tensor;
 }

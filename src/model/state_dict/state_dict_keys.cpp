@@ -11,6 +11,8 @@
 namespace tally::model {
 namespace {
 
+// What wraps a module while it is trained puts these before its names: DistributedDataParallel,
+// torch.compile, and trainers that hold it as an attribute.
 constexpr std::array<std::string_view, 3> kPrefixes{"module.", "_orig_mod.", "model."};
 constexpr std::size_t kMaxNested = 3;
 constexpr std::size_t kMaxLikely = 8;
@@ -42,6 +44,7 @@ KeyMatch compare(const NameSet& model, std::span<const std::string> file_names,
     const auto name = without_prefix(full_name, prefix);
     // Two names that become one are never what was meant.
     const bool is_new = seen.emplace(name).second;
+    // What counts batches changes no score, so it may be missing, or there without need.
     if (is_counter(name)) continue;
     if (!is_new || !model.contains(name)) fit.unexpected.push_back(full_name);
   }
@@ -71,6 +74,7 @@ KeyMatch match_keys(std::span<const std::string> model_names,
     return fit.missing.size() + fit.unexpected.size();
   };
   KeyMatch best;
+  // Of equally good ones the first stays, which is the shortest: nothing is taken off without need.
   bool is_first = true;
   for (const auto& prefix : candidates(file_names)) {
     auto fit = compare(model, file_names, prefix);
@@ -97,12 +101,14 @@ std::vector<std::string> likely_prefixes(std::span<const std::string> model_name
   const NameSet model(model_names.begin(), model_names.end());
   std::map<std::string_view, std::size_t> counts;
   for (const std::string_view name : file_names) {
+    // Only whole parts of a name are taken off: a prefix ends with a dot.
     for (auto dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
       if (model.contains(name.substr(dot + 1))) ++counts[name.substr(0, dot + 1)];
     }
   }
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const auto& [prefix, count] : counts) {
+    // A prefix is worth naming where half of the model lies under it.
     if (2 * count >= model.size()) found.emplace_back(count, prefix);
   }
   std::ranges::stable_sort(found, std::greater(), [](const auto& entry) { return entry.first; });

@@ -39,6 +39,8 @@ std::string list_first(std::string_view what, const std::vector<std::string>& na
 // `target`.
 std::string mismatch(const std::string& name, const at::Tensor& target,
                      const weights::StoredTensor& stored) {
+  // Floating-point types are converted to each other, and a note says so. Integers never become
+  // such.
   const bool same_kind =
       target.is_floating_point() == c10::isFloatingType(scalar_type(stored.type));
   if (target.sizes().vec() == stored.shape && same_kind) return {};
@@ -105,6 +107,7 @@ WeightLoader::Trial WeightLoader::try_names(const weights::Checkpoint& checkpoin
   const auto& prefix = trial.names.prefix;
   forgive_missing(trial.names.missing);
   for (const auto& [name, stored] : checkpoint.tensors) {
+    // Names that the model does not have are among the unexpected ones already.
     const auto own = without_prefix(name, prefix);
     const auto target = targets_.find(own);
     if (target == targets_.end() || std::ranges::binary_search(trial.names.left_out, name))
@@ -120,6 +123,7 @@ WeightLoader::Trial WeightLoader::try_names(const weights::Checkpoint& checkpoin
 Error WeightLoader::misfit(const weights::Checkpoint& checkpoint, const Trial& trial) const {
   const auto own = names_of(targets_);
   const auto given = names_of(checkpoint.tensors);
+  // Only prefixes under which all tensors fit are named as the next step.
   auto prefixes = likely_prefixes(own, given);
   std::erase_if(prefixes, [&](const std::string& prefix) {
     return !try_names(checkpoint, match_keys_under(prefix, own, given)).matches();
@@ -159,6 +163,7 @@ StateDictMatch WeightLoader::match_state_dict(const weights::Checkpoint& checkpo
       checkpoint, prefix.empty() ? match_keys(own, given) : match_keys_under(prefix, own, given));
   if (!trial.matches()) throw misfit(checkpoint, trial);
   prefix_ = trial.names.prefix;
+  // What was gathered of an earlier checkpoint, which may have failed half way, is dropped.
   types_.clear();
   gathered_.clear();
   StateDictMatch found;
@@ -174,6 +179,7 @@ std::map<std::string, at::Tensor> WeightLoader::optional_values() const {
   const c10::InferenceMode guard;
   std::map<std::string, at::Tensor> values;
   for (const auto& [name, tensor] : targets_) {
+    // These may be missing in a checkpoint, and then keep what the model file says.
     const bool is_fixed = std::count(fixed_buffers_.begin(), fixed_buffers_.end(), name) > 0;
     if (is_fixed || is_counter(name)) values.emplace(name, tensor.clone());
   }
@@ -190,10 +196,13 @@ void WeightLoader::copy_tensor_part(const std::string& name, const weights::Stor
   const c10::InferenceMode guard;
   const auto source = wrap(part, types_.at(name), bytes);
   auto target = target_of(name);
+  // The usual case needs no views and no second copy.
   if (is_whole(part, target)) {
     target.copy_(source);
     return;
   }
+  // Parts say where they lie in a contiguous tensor. One of another layout is put together beside
+  // it, and copied by commit().
   if (!target.is_contiguous()) {
     auto& gathered = gathered_[std::string(without_prefix(name, prefix_))];
     if (!gathered.defined()) gathered = at::empty(target.sizes(), target.options());
@@ -212,7 +221,9 @@ void WeightLoader::commit() {
 
 std::string WeightLoader::tensor_digest(std::size_t tensor) const {
   const c10::InferenceMode guard;
+  // The map is sorted by name, so that all ranks count the tensors alike.
   const auto found = std::next(targets_.begin(), static_cast<std::ptrdiff_t>(tensor));
+  // The digest must depend neither on the device nor on the layout.
   const auto values = found->second.cpu().contiguous();
   const std::span bytes(static_cast<const std::byte*>(values.const_data_ptr()), values.nbytes());
   return format("{} {} {} {}", found->first, dtype_name(values), shape_text(values),

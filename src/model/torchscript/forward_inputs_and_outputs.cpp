@@ -49,6 +49,7 @@ at::Tensor tensor_in(const c10::IValue& value, std::string_view model) {
 
 Tensors tensors_in_dict(const c10::IValue& dict, std::span<const std::string> names,
                         std::string_view model) {
+  // Which of its entries are the scores is not known without names.
   if (names.empty()) throw wrong_return(dict, "tensors, or a card that names its outputs", model);
   const auto values = dict.toGenericDict();
   Tensors tensors;
@@ -66,6 +67,7 @@ Tensors tensors_in_dict(const c10::IValue& dict, std::span<const std::string> na
 
 Tensors tensors_in_list(const c10::IValue& returned, at::ArrayRef<c10::IValue> values,
                         std::size_t count, std::string_view model) {
+  // Networks return more than their scores, as hidden states, which a card leaves out at the end.
   const std::size_t wanted = count == 0 ? values.size() : count;
   if (values.empty() || values.size() < wanted) {
     throw wrong_return(returned, format("{} tensors", std::max<std::size_t>(wanted, 1)), model);
@@ -88,11 +90,13 @@ Arguments::Arguments(const c10::FunctionSchema& forward, std::vector<std::string
     : names_(std::move(names)) {
   const auto arguments = arguments_of(forward);
   const auto is_own = [&](const auto& name) { return is_argument(forward, name); };
+  // One name that the source does not have shows that the card has names of its own.
   if (!names_.empty() && std::ranges::all_of(names_, is_own)) {
     form_ = Form::by_name;
     fill_by_name(forward, model);
     return;
   }
+  // Only an argument that stands alone can be a container of all inputs.
   if (arguments.size() != 1) return;
   const auto kind = arguments.front().type()->kind();
   if (kind == c10::TypeKind::TupleType) form_ = Form::tuple;
@@ -104,6 +108,7 @@ Arguments::Arguments(const c10::FunctionSchema& forward, std::vector<std::string
               format("model '{}' takes a dict, and no card names its inputs", model), kSeeCards);
 }
 
+// Positions and defaults are settled here, once, and not for each batch.
 void Arguments::fill_by_name(const c10::FunctionSchema& forward, std::string_view model) {
   for (const auto& argument : arguments_of(forward)) {
     const auto found = std::ranges::find(names_, argument.name());
@@ -130,6 +135,7 @@ std::vector<c10::IValue> Arguments::of(const Tensors& inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) dict.insert(names_.at(i), inputs[i]);
     return {c10::IValue(dict)};
   }
+  // Without names the inputs are those of forward(), in its order.
   if (form_ == Form::in_order) return {inputs.begin(), inputs.end()};
   std::vector<c10::IValue> values;
   for (const auto& filling : fillings_) {
@@ -144,6 +150,7 @@ torch::jit::Stack stack_of(const torch::jit::Module& module, const Arguments& ar
                            const Tensors& inputs) {
   torch::jit::Stack stack{module._ivalue()};
   for (auto& argument : arguments.of(inputs)) stack.push_back(std::move(argument));
+  // This fills in the defaults, and throws where a type does not fit.
   module.get_method("forward").function().getSchema().checkAndNormalizeInputs(stack);
   return stack;
 }

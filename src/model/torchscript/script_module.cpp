@@ -42,6 +42,7 @@ void replace_tensors(torch::jit::Module module, const Change& change, Replacemen
   const auto replace = [&](const std::string& name, const at::Tensor& tensor) {
     const auto* key = tensor.unsafeGetTensorImpl();
     auto found = done.find(key);
+    // Tied weights are one tensor under two names, and have to stay one.
     if (found == done.end()) found = done.emplace(key, Replaced{tensor, change(tensor)}).first;
     const auto& other = found->second.other;
     if (!other.is_same(tensor)) module.setattr(name, other);
@@ -110,6 +111,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
     throw libtorch::torch_error(format("model '{}' cannot be loaded", file.name),
                                 "Export it again with data_tools/export_model.py.");
   }
+  // LibTorch leaves the entry empty where the file has none.
   const auto& card = extra.at(kCardEntry);
   if (!card.empty()) card_ = parse_card(card, format("model '{}'", file.name));
 }
@@ -206,7 +208,9 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
     torch::jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/!is_training);
     keeps_state_ = is_training || model::keeps_state(*graph);
     const bool on_cpu = device_.kind == DeviceKind::cpu;
+    // A network in training mode runs as its file says, by LibTorch alone.
     if (on_cpu && is_training) return;
+    // Only CPUs cut batches into pieces, which share the memory of the inputs.
     if (on_cpu) impl_->writes_over_inputs = writes_over_inputs(*graph);
     // Afterwards nothing else holds the weights as they were.
     auto module = std::exchange(impl_->module, torch::jit::Module("frozen"));
@@ -229,6 +233,8 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
 std::vector<TrainingOperator> ScriptModule::training_operators() const {
   try {
     const c10::InferenceMode guard;
+    // It is frozen for the look alone, because attributes such as `training` are constants only
+    // then.
     const auto frozen = torch::jit::freeze_module(impl_->module);
     return analyse(*frozen.get_method("forward").graph()).training;
   } catch (...) {
@@ -254,6 +260,7 @@ std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& inputs) {
   if (!impl_->optimized || device_.kind != DeviceKind::cpu) return std::nullopt;
   TriedSamples tried;
   tried.writes_over_inputs = impl_->writes_over_inputs;
+  // The graph knows its scores as forward() returns them; tensors are taken out here.
   tried.scores = guarded([&] {
     auto found = impl_->optimized->try_samples(inputs).value();
     tried.piece_size = found.piece_size;

@@ -36,6 +36,7 @@ const torch::jit::Graph* forked_graph(const Node* node) {
 }
 
 bool writes_over_inputs(torch::jit::Graph& graph) {
+  // An input may be written to by another name: a view of it, or what an operator returns of it.
   const torch::jit::AliasDb aliases(graph.shared_from_this());
   return std::ranges::any_of(graph.inputs(),
                              [&](const auto* input) { return aliases.hasWriters(input); });

@@ -38,6 +38,7 @@ class TorchScriptModel final : public LoadedModelBase {
  public:
   TorchScriptModel(const NamedBytes& model, const PredictorOptions& options)
       : LoadedModelBase(options) {
+    // Reading the module puts its tensors on the GPU, which takes LibTorch's half for CUDA.
     if (options.device.kind == DeviceKind::cuda) load_cuda_support(options.device);
     set_gpu_arithmetic(options.precision, options.tune, options.device);
     const auto on_stream = scope();
@@ -89,6 +90,7 @@ class TorchScriptModel final : public LoadedModelBase {
       habits.notes.push_back(training_mode_note(module->name(), training));
     }
     const bool is_fixed = habits.card && habits.card->fixed_batch;
+    // A GPU is best filled by whole batches, and a fixed batch cannot be cut.
     const bool cuts_batches = options().device.kind == DeviceKind::cpu && !is_fixed;
     const bool keeps_state = module->keeps_state();
     if (cuts_batches && keeps_state && options().threads > 1) {
