@@ -38,8 +38,8 @@ void append(std::string& list, const char* part) {
 // Graph's, which give finite numbers for NaN and are missing where a pool has no strides.
 std::string use_own_kernels(torch::jit::Graph& graph, CpuKernels kernels) {
   std::string form;
-  const bool has_convolutions =
-      kernels != CpuKernels::onednn_graph && at::get_num_threads() == 1 && use_winograd(graph) > 0;
+  const bool has_convolutions = kernels != CpuKernels::onednn_graph && at::get_num_threads() == 1 &&
+                                run_winograd_pass(graph) > 0;
   if (has_convolutions) append(form, "Winograd F(2x2, 3x3)");
   if (pool_without_indices(graph) > 0 && has_own_pools()) append(form, "pools without indices");
   return form;

@@ -77,7 +77,7 @@ class Convolved {
     if (!around.relu.empty()) result = append(around.relu, {result});
     graph_->registerOutput(result);
     if (around.is_read_twice) graph_->registerOutput(append("aten::neg", {twice}));
-    is_replaced_ = use_winograd(*graph_) > 0;
+    is_replaced_ = run_winograd_pass(*graph_) > 0;
     code_.emplace(graph_, "f");
   }
 

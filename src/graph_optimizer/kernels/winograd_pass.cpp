@@ -184,7 +184,7 @@ bool replace_convolution(Graph& graph, Node* convolution) {
 
 }  // namespace
 
-int use_winograd(Graph& graph) {
+int run_winograd_pass(Graph& graph) {
   std::vector<Node*> convolutions;
   for (Node* node : graph.nodes()) {
     if (is_float_convolution(node)) convolutions.push_back(node);

@@ -34,6 +34,6 @@ WinogradShape winograd_shape(at::IntArrayRef input_size, std::int64_t out_channe
 // it pays (3x3, stride 1, enough channels and tiles) become the operator kWinograd,
 // which takes over a ReLU that follows, or the sum with a tensor that nothing else needs any more,
 // over which it is written. How many there are.
-int use_winograd(torch::jit::Graph& graph);
+int run_winograd_pass(torch::jit::Graph& graph);
 
 }  // namespace tally::graph_optimizer

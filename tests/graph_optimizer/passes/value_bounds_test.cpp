@@ -197,7 +197,7 @@ TEST(ValueBoundsTest, WinogradsConvolutionsKeepTheirBounds) {
       frozen_net({{"w", at::randn({32, 32, 3, 3}).abs()}, {"b", at::ones({32})}}, kThree);
   const auto graph = profiled(net, x);
   const auto plain = ValueBounds(*graph).of(graph->outputs().front());
-  ASSERT_EQ(use_winograd(*graph), 3);
+  ASSERT_EQ(run_winograd_pass(*graph), 3);
   const auto bound = ValueBounds(*graph).of(graph->outputs().front());
   const auto largest = run_code(torch::jit::Code(graph, "forward"), {net._ivalue(), x})
                            .toTensor()
