@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/aggregate/unit_aggregation.hpp>
 
-#include <tally/aggregate/document_and_choice_units.hpp>
-#include <tally/aggregate/question_units.hpp>
+#include <tally/aggregate/unit_makers.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/column_values.hpp>
@@ -54,14 +53,9 @@ struct Joiner {
   LocalSamples& samples;
 
   LocalUnits operator()(std::monostate) const { return LocalUnits(std::move(samples)); }
-  LocalUnits operator()(const tasks::AnswerTask*) const {
-    return join<Questions>(comm, session, samples);
-  }
-  LocalUnits operator()(const tasks::DocumentTask*) const {
-    return join<Documents>(comm, session, samples);
-  }
-  LocalUnits operator()(const tasks::ChoiceTask*) const {
-    return join<ChoiceQuestions>(comm, session, samples);
+  template <class Task>
+  LocalUnits operator()(const Task* /*task*/) const {
+    return join<UnitMaker<Task>>(comm, session, samples);
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents, and questions with choices, that were saved, scored as those of a model are.
+// Saved units, such as documents, scored as those of a model are.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,6 @@
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "language_model/language_model.hpp"
 #include "task_factories.hpp"
 
 namespace tally::tasks {

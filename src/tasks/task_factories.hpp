@@ -32,6 +32,10 @@ std::unique_ptr<Task> make_detection(const TaskOptions& options);
 // Answers as spans of a text, as SQuAD has them.
 std::unique_ptr<Task> make_question_answering(const TaskOptions& options);
 
+// The tokens of sequences, of which several make a document or a question with choices.
+std::unique_ptr<Task> make_language_model(const TaskOptions& options);
+std::unique_ptr<Task> make_multiple_choice(const TaskOptions& options);
+
 // Nothing is scored: what the model returns is saved.
 std::unique_ptr<Task> make_predict(const TaskOptions& options);
 

@@ -147,7 +147,7 @@ std::vector<tasks::SequenceRecord> records_of(const data::TokenFile& file,
     const double loss = losses.at(records.size());
     records.push_back({.index = std::ssize(records),
                        .unit = row.unit,
-                       .choice = row.choice,
+                       .position = row.choice,
                        .tokens = tokens,
                        .right = tokens > 0 ? 1 : 0,
                        .in_top5 = tokens,

@@ -21,7 +21,7 @@
 #include <tally/predictions/prediction_log.hpp>
 #include <tally/session/local_result.hpp>
 #include <tally/session/session.hpp>
-#include <tally/tasks/documents_and_choices.hpp>
+#include <tally/tasks/sequence_record.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "comm_fixture.hpp"

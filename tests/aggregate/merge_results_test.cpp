@@ -90,7 +90,7 @@ class EvidenceTest : public AggregateTest {
     auto session = open(data::document_file());
     LocalUnits local(empty_samples(session, {}, {}));
     const auto units = session.scoring.capabilities().units;
-    const auto& task = *std::get<const tasks::DocumentTask*>(units);
+    const auto& task = *std::get<const tasks::LanguageModelTask*>(units);
     const auto is_mine = [&](std::size_t i) {
       return static_cast<std::int64_t>(i) % size() == rank();
     };

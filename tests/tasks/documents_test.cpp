@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include <tally/tasks/documents_and_choices.hpp>
+#include <tally/tasks/documents.hpp>
 
 namespace tally::tasks {
 namespace {

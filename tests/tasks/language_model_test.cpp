@@ -7,7 +7,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/tasks/documents_and_choices.hpp>
+#include <tally/tasks/sequence_record.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "expect_error.hpp"
@@ -87,7 +87,7 @@ TEST(LanguageModel, AddsUpTheTokensOfEachSample) {
   const auto records = sequences_in(collected.retained.columns.at(0));
   EXPECT_EQ(records[0].index, 41);
   EXPECT_EQ(records[0].unit, 8);
-  EXPECT_EQ(records[0].choice, 3);
+  EXPECT_EQ(records[0].position, 3);
   EXPECT_EQ(records[0].tokens, 2);
   EXPECT_EQ(records[0].right, 2) << "of equal tokens the first is predicted";
   EXPECT_NEAR(records[0].loss, std::log(4 + std::exp(1)) - 1 + std::log(5.0), 1e-14);
@@ -205,7 +205,8 @@ TEST(LanguageModel, RefusesOptionsThatMeanNothing) {
 
 TEST(LanguageModel, CountsDocumentsOnceAndAgain) {
   const auto task = make_task(options("language-model"));
-  const DocumentTask& documents = *std::get<const DocumentTask*>(task->capabilities().units);
+  const LanguageModelTask& documents =
+      *std::get<const LanguageModelTask*>(task->capabilities().units);
   const std::vector<metrics::SampleRecord> windows{{3, true}, {4, true}, {5, true}};
   const std::vector<metrics::LanguageModelRecord> rows{{.index = 1, .tokens = 4, .loss = 8},
                                                        {.index = 2, .tokens = 2, .loss = 1}};

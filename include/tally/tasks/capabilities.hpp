@@ -36,12 +36,12 @@ class UnitCounting {
 };
 
 class AnswerTask;  // questions that are answered
-using DocumentTask = UnitCounting<metrics::LanguageModelRecord>;
-using ChoiceTask = UnitCounting<metrics::MultipleChoiceRecord>;
+using LanguageModelTask = UnitCounting<metrics::LanguageModelRecord>;
+using MultipleChoiceTask = UnitCounting<metrics::MultipleChoiceRecord>;
 
 // A task by what its units are. None: samples are units themselves.
-using UnitTask =
-    std::variant<std::monostate, const AnswerTask*, const DocumentTask*, const ChoiceTask*>;
+using UnitTask = std::variant<std::monostate, const AnswerTask*, const LanguageModelTask*,
+                              const MultipleChoiceTask*>;
 
 class DetectionTask;
 

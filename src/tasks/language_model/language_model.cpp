@@ -1,142 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "language_model/language_model.hpp"
+#include <tally/tasks/documents.hpp>
 
-#include <algorithm>
-
-#include <tally/base/checked_cast.hpp>
-#include <tally/base/error.hpp>
-#include <tally/base/format.hpp>
-#include <tally/tasks/documents_and_choices.hpp>
+#include "task_factories.hpp"
+#include "token_task.hpp"
 
 namespace tally::tasks {
-namespace {
-
-std::optional<std::size_t> find_target(const TaskOptions& options, std::string_view name) {
-  const auto found = std::ranges::find(options.targets, name);
-  if (found == options.targets.end()) return std::nullopt;
-  return to_size(found - options.targets.begin());
-}
-
-std::size_t position_of(const TaskOptions& options, std::string_view name) {
-  if (const auto found = find_target(options, name)) return *found;
-  throw Error(ErrorKind::dataset, format("the data set has no target '{}'", name));
-}
-
-const TensorView& token_scores(std::span<const TensorView> outputs) {
-  const TensorView& only = only_output(outputs);
-  return only.dtype == DType::bf16 ? only : scores_in(outputs);
-}
-
-void check_places(const TensorView& scores, const TensorView& labels) {
-  if (scores.shape[1] == labels.shape.at(1)) return;
-  throw Error(ErrorKind::model,
-              format("the model returned scores of {} places, /targets/label has {}",
-                     scores.shape[1], labels.shape[1]),
-              "Export a model that returns scores at each place of its input.");
-}
-
-class TokenScorer : public BatchScorer {
- public:
-  TokenScorer(const TokenRules& rules, const device::Device& device)
-      : rules_(rules),
-        pass_({rules.options.outputs, rules.options.metrics.ignore_index.value()}),
-        stats_(device),
-        targets_(device) {}
-
-  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
-    check_token_scores(batch.outputs, rules_);
-    check_rows(batch);
-    const TensorView& labels = label_of(batch, rules_.options, rules_.label);
-    check_places(batch.outputs[0], labels);
-    indices_.assign(batch.indices.begin(), batch.indices.end());
-    for (std::int64_t i = std::ssize(indices_); i < batch.num_samples; ++i) {
-      indices_.push_back(batch.first_index + i);
-    }
-    pass_.enqueue(batch.num_samples, batch.outputs[0], labels, counts.stream(), stats_);
-    std::vector<TensorView> places{batch.targets[rules_.unit]};
-    if (rules_.choice) places.push_back(batch.targets[*rules_.choice]);
-    targets_.fetch(places, counts.stream());
-  }
-
-  void collect(CollectedBatch& collected) override {
-    const metrics::TokenStatistics& stats = stats_.stats();
-    if (stats.wrong_kind_sequence) {
-      check_kind(0, indices_[to_size(*stats.wrong_kind_sequence)], rules_.options.outputs);
-    }
-    collected.not_finite.clear();
-    auto& retained = collected.retained;
-    retained.num_rows = std::ssize(indices_);
-    retained.columns.resize(1);
-    retained.columns[0].clear();
-    for (std::size_t row = 0; row < indices_.size(); ++row) {
-      SequenceRecord record{.index = indices_[row], .unit = target<std::int64_t>(0, row)};
-      if (rules_.choice) record.choice = target<std::int32_t>(1, row);
-      add_up(stats.sequence(static_cast<std::int64_t>(row)), record);
-      if (record.finite == 0) collected.not_finite.push_back(record.index);
-      append_record(record, retained.columns[0]);
-    }
-  }
-
- private:
-  template <class T>
-  std::int64_t target(std::size_t which, std::size_t row) const {
-    return targets_.views()[which].template as<const T>()[row];
-  }
-
-  const TokenRules& rules_;
-  metrics::TokenPass pass_;
-  metrics::BatchTokens stats_;
-  HostTensors targets_;
-  std::vector<std::int64_t> indices_;
-};
-
-}  // namespace
-
-TokenRules::TokenRules(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
-                       std::size_t row_bytes)
-    : options(given),
-      metrics(given.metrics),
-      resample_metrics(given.metrics),
-      label(position_of(given, "label")),
-      unit(position_of(given, "unit")),
-      choice(find_target(given, "choice")) {
-  if (std::ranges::any_of(given.save, [](auto group) { return group != SaveColumns::labels; })) {
-    throw Error(ErrorKind::usage,
-                format("the task {} saves sums over tokens, and no scores", given.task),
-                "Use --save labels, or --save none.");
-  }
-  if (!given.metrics.ignore_index) {
-    throw Error(ErrorKind::dataset, format("the task {} needs an ignore_index", given.task));
-  }
-  if (!given.save.empty()) columns = std::move(all_columns);
-  if (given.keep_rows) retained = {{"unit", DType::u8, {checked_cast<std::int64_t>(row_bytes)}}};
-}
-
-void check_token_scores(std::span<const TensorView> outputs, const TokenRules& rules) {
-  const TensorView& scores = token_scores(outputs);
-  const std::int64_t vocabulary = rules.options.metrics.num_classes;
-  if (scores.shape.size() == 3 && scores.shape[1] > 0 && scores.shape[2] >= vocabulary) return;
-  throw Error(ErrorKind::model,
-              format("the model returned {}, expected [rows, places, {} or more]: a score for each "
-                     "token of the data set's vocabulary at each place",
-                     to_string(scores.shape), vocabulary),
-              "Check that model and tokenizer belong together.");
-}
-
-std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenRules& rules) {
-  const std::int64_t vocabulary = rules.options.metrics.num_classes;
-  if (num_scores <= vocabulary) return {};
-  return {
-      format("the model scores {} tokens, the data set's vocabulary has {}: metrics mean "
-             "something only if both number the same tokens alike",
-             num_scores, vocabulary)};
-}
-
-std::unique_ptr<BatchScorer> make_token_scorer(const TokenRules& rules,
-                                               const device::Device& device) {
-  return std::make_unique<TokenScorer>(rules, device);
-}
-
 namespace {
 
 struct DocumentRules : TokenRules {
@@ -144,21 +12,10 @@ struct DocumentRules : TokenRules {
       : TokenRules(given, document_columns(), sizeof(metrics::LanguageModelRecord)) {}
 };
 
-struct ChoiceRules : TokenRules {
-  explicit ChoiceRules(const TaskOptions& given)
-      : TokenRules(given, choice_columns(), sizeof(metrics::MultipleChoiceRecord)) {
-    if (!choice) throw Error(ErrorKind::dataset, "the data set has no target 'choice'");
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Task> make_language_model(const TaskOptions& options) {
   return std::make_unique<TokenTask<DocumentRules, metrics::LanguageModelRecord>>(options);
-}
-
-std::unique_ptr<Task> make_multiple_choice(const TaskOptions& options) {
-  return std::make_unique<TokenTask<ChoiceRules, metrics::MultipleChoiceRecord>>(options);
 }
 
 }  // namespace tally::tasks

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Language models and multiple choice: scoring the tokens of sequences.
+// The base of tasks that score the tokens of sequences, several of which make a unit.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/token_pass.hpp>
-#include <tally/tasks/documents_and_choices.hpp>
+#include <tally/tasks/sequence_record.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "batch_tensors.hpp"
@@ -17,21 +20,20 @@
 
 namespace tally::tasks {
 
-// What language models and multiple choice have in common: scoring the tokens of sequences.
-
 // Error(dataset) where a target is missing; Error(usage) for columns that there are not.
 struct TokenRules {
-  // columns: of predictions.h5; row_bytes: of a unit that is kept.
+  // all_columns: of predictions.h5; row_bytes: of a unit that is retained; position_target: the
+  // target that says which one of its unit a sequence is, empty where that is not asked.
   TokenRules(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
-             std::size_t row_bytes);
+             std::size_t row_bytes, std::string_view position_target = {});
 
   TaskOptions options;
   metrics::MetricSet metrics;
   metrics::MetricSet resample_metrics;
   std::vector<predictions::ColumnSpec> columns;
   std::vector<predictions::ColumnSpec> retained;
-  std::size_t label = 0, unit = 0;    // places in the data set's targets
-  std::optional<std::size_t> choice;  // the same, where there is such a target
+  std::size_t label = 0, unit = 0;      // which of the data set's targets these are
+  std::optional<std::size_t> position;  // the same of position_target
 };
 
 // Error(model) if they are not scores of the vocabulary's tokens, at least, at each place.
@@ -68,9 +70,5 @@ class TokenTask : public UnitCountingTask<Rules, Row> {
  private:
   std::int64_t num_scores_ = 0;  // at each place
 };
-
-// Each throws as make_task().
-std::unique_ptr<Task> make_language_model(const TaskOptions& options);
-std::unique_ptr<Task> make_multiple_choice(const TaskOptions& options);
 
 }  // namespace tally::tasks

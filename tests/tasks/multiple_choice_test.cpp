@@ -6,14 +6,14 @@
 #include <cmath>
 #include <limits>
 
-#include <tally/tasks/documents_and_choices.hpp>
+#include <tally/tasks/multiple_choice.hpp>
 
 namespace tally::tasks {
 namespace {
 
 using testing::ElementsAre;
 
-ChoiceQuestion question(std::vector<std::string_view> texts, std::int64_t gold = 0) {
+MultipleChoiceQuestion question(std::vector<std::string_view> texts, std::int64_t gold = 0) {
   return {.unit = 5, .id = "q", .gold = gold, .texts = std::move(texts)};
 }
 
@@ -54,7 +54,7 @@ TEST(Choices, NothingIsChosenWhereOneIsNotFinite) {
   auto given = choices({3, 1});
   given[0].finite = 0;
   given[0].loss = std::numeric_limits<double>::quiet_NaN();
-  const ChoiceQuestion asked = question({"a", "b"}, 1);
+  const MultipleChoiceQuestion asked = question({"a", "b"}, 1);
   const Chosen found = choose(asked, given);
   EXPECT_EQ(found.most_likely + found.by_character + found.by_byte, -3);
   const auto row = row_of(asked, found);
@@ -63,7 +63,7 @@ TEST(Choices, NothingIsChosenWhereOneIsNotFinite) {
 }
 
 TEST(Choices, BecomeARow) {
-  ChoiceQuestion asked = question({"äö", "abcd", "x"}, 1);
+  MultipleChoiceQuestion asked = question({"äö", "abcd", "x"}, 1);
   const auto given = choices({4, 6, 2});
   auto row = row_of(asked, choose(asked, given));
   EXPECT_EQ(row.index, 5U);
@@ -79,10 +79,11 @@ TEST(Choices, AreSaved) {
   predictions::RecordBatch records;
   for (const auto& asked : {question({"ab", "c"}, 1), question({"abc"})}) {
     const std::vector<double> losses(asked.texts.size(), 2);
-    append_choice(asked, choose(asked, choices(losses)), records);
+    append_question(asked, choose(asked, choices(losses)), records);
   }
   ASSERT_EQ(records.num_rows, 2);
-  EXPECT_TRUE(std::ranges::is_sorted(choice_columns(), {}, &predictions::ColumnSpec::name));
+  EXPECT_TRUE(
+      std::ranges::is_sorted(multiple_choice_columns(), {}, &predictions::ColumnSpec::name));
   EXPECT_THAT(records.lengths.at(0), ElementsAre(1, 1));
   EXPECT_THAT(records.lengths.at(3), ElementsAre(2, 1));
   EXPECT_EQ(records.columns.at(3).size(), 3 * sizeof(double));

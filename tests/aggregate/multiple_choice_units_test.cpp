@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choices of a question put together over ranks.
-#include <tally/aggregate/document_and_choice_units.hpp>
+#include <tally/aggregate/multiple_choice_units.hpp>
 
 #include <limits>
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents of a language model: the sums over their windows, put together and scored.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <tally/aggregate/saved_units.hpp>
+#include <tally/aggregate/unit_aggregation.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/plan/batch_grid.hpp>
+#include <tally/predictions/prediction_log.hpp>
+#include <tally/predictions/saved_rows.hpp>
+#include <tally/session/local_result.hpp>
+#include <tally/session/session.hpp>
+#include <tally/tasks/documents.hpp>
+
+namespace tally::app {
+
+// As UnitAggregator wants it.
+class Documents {
+ public:
+  using Partial = tasks::DocumentSums;
+  static constexpr std::string_view kSingular = "document", kPlural = "documents";
+
+  Documents(const EvaluationSession& session, LocalUnits& units)
+      : Documents(session, units.state) {}
+  // `state` counts the units.
+  Documents(const EvaluationSession& session, exact::State& state)
+      : session_(session),
+        task_(*std::get<const tasks::LanguageModelTask*>(session.scoring.capabilities().units)),
+        state_(state) {}
+
+  const tasks::LanguageModelTask& task() const { return task_; }
+  static std::vector<UnitSample<Partial>> samples_in(const predictions::RecordBatch& window);
+  static void merge(const Partial& more, Partial& found) { found.add(more); }
+  static void pack(const Partial& found, std::vector<std::byte>& bytes) { found.pack(bytes); }
+  static Partial unpack(std::span<const std::byte> bytes) { return Partial(bytes); }
+  void score(std::span<const UnitPart<Partial>> parts, std::int64_t cut,
+             predictions::PredictionLog& log, predictions::PredictionLog& retained);
+  static void finish() {}
+
+  static bool is_finite(const Partial& found) { return found.finite(); }
+  // Units of a predictions.h5. Error(dataset) where they are not those of the data set.
+  static SavedUnits<Partial> read_saved(const predictions::SavedRows& saved, data::DataSet& set,
+                                        plan::SampleRange units);
+
+ private:
+  const EvaluationSession& session_;
+  const tasks::LanguageModelTask& task_;
+  exact::State& state_;
+};
+
+}  // namespace tally::app

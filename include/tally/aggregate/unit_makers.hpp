@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which Maker of UnitAggregator makes the units of which kind of task: a row for each kind.
+#pragma once
+
+#include <tally/aggregate/document_units.hpp>
+#include <tally/aggregate/multiple_choice_units.hpp>
+#include <tally/aggregate/question_units.hpp>
+#include <tally/tasks/capabilities.hpp>
+
+namespace tally::app {
+
+template <class Task>
+struct UnitMakerOf;
+
+template <>
+struct UnitMakerOf<tasks::AnswerTask> {
+  using type = Questions;
+};
+template <>
+struct UnitMakerOf<tasks::LanguageModelTask> {
+  using type = Documents;
+};
+template <>
+struct UnitMakerOf<tasks::MultipleChoiceTask> {
+  using type = MultipleChoiceUnits;
+};
+
+// Task: what a tasks::UnitTask points to.
+template <class Task>
+using UnitMaker = typename UnitMakerOf<Task>::type;
+
+}  // namespace tally::app
