@@ -56,9 +56,6 @@ struct FamilyEntry {
 // what a row adds to them. They are plain data with constexpr code, so that the CPU and the kernels
 // count alike: `add` is a function of (offset in the State, integer).
 
-// Offset of counts that a run does not keep.
-inline constexpr std::int64_t kNotKept = -1;
-
 // Of the sums of real numbers that add_to_sum() adds to.
 inline constexpr auto kSumKind = exact::SumKind::float64;
 

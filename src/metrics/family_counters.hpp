@@ -2,6 +2,7 @@
 // The counters of all families, passed to kernels as one argument.
 #pragma once
 
+#include <tally/metrics/multiple_choice_metrics.hpp>
 #include <tally/metrics/sample_records.hpp>
 
 #include "families/agreement.hpp"
@@ -35,8 +36,8 @@ struct RowCounters {
   LabelSampleCounters label_samples;
   RegressionCounters regression;
   QuestionAnsweringCounters answers;
-  DocumentCounters documents;
-  ChoiceCounters choices;
+  LanguageModelCounters language_model;
+  MultipleChoiceCounters multiple_choice;
   SegmentationCounters masks;
   DetectionCounters detections;
 
@@ -72,13 +73,13 @@ struct RowCounters {
   constexpr void count(const LanguageModelRecord& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .ignored = row.tokens == 0, .finite = row.finite},
                           add);
-    documents.count_row(row, add);
+    language_model.count_row(row, add);
   }
 
   template <class Add>
   constexpr void count(const MultipleChoiceRecord& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
-    choices.count_row(row, add);
+    multiple_choice.count_row(row, add);
   }
 
   template <class Add>

@@ -8,8 +8,8 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/metrics/name_patterns.hpp>
 
+#include "count_records.hpp"
 #include "family.hpp"
-#include "family_counters.hpp"
 #include "metric_selection.hpp"
 #include "registry.hpp"
 
@@ -47,19 +47,6 @@ void add_wilson(std::vector<MetricValue>& metrics) {
   for (MetricValue& metric : metrics) {
     if (metric.proportion) metric.interval = wilson(*metric.proportion);
   }
-}
-
-// row(i): a row that the counters know.
-template <class Row>
-void count_rows(const RowCounters& counters, std::size_t num_rows, const Row& row,
-                exact::State& state) {
-  const auto values = state.values();
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    counters.count(row(i), [values](std::int64_t offset, std::int64_t value) {
-      values[static_cast<std::size_t>(offset)] += value;
-    });
-  }
-  state.canonicalise();
 }
 
 }  // namespace
@@ -111,64 +98,11 @@ std::shared_ptr<const exact::StateLayout> MetricSet::layout() const { return lay
 
 const RowCounters& MetricSet::counters() const { return *counters_; }
 
-void MetricSet::update(std::span<const MulticlassRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const MulticlassRecord& { return rows[i]; },
-      state);
-}
-
-void MetricSet::update(std::span<const RegressionRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const RegressionRecord& { return rows[i]; },
-      state);
-}
-
-void MetricSet::update(std::span<const QuestionAnsweringRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(),
-      [&](std::size_t i) -> const QuestionAnsweringRecord& { return rows[i]; }, state);
-}
-
-void MetricSet::update(std::span<const LanguageModelRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const LanguageModelRecord& { return rows[i]; },
-      state);
-}
-
-void MetricSet::update(std::span<const MultipleChoiceRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(),
-      [&](std::size_t i) -> const MultipleChoiceRecord& { return rows[i]; }, state);
-}
-
-void MetricSet::update(std::span<const SampleRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const SampleRecord& { return rows[i]; },
-      state);
-}
-
-void MetricSet::update(std::span<const SegmentationRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const SegmentationRecord& { return rows[i]; },
-      state);
-}
-
-void MetricSet::update(std::span<const DenseRegressionRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(),
-      [&](std::size_t i) -> const DenseRegressionRecord& { return rows[i]; }, state);
-}
-
-void MetricSet::update(std::span<const ObjectRow> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const ObjectRow& { return rows[i]; }, state);
-}
-
-void MetricSet::update(std::span<const DetectionRecord> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const DetectionRecord& { return rows[i]; },
-      state);
-}
+template void MetricSet::add(std::span<const MulticlassRecord>, exact::State&) const;
+template void MetricSet::add(std::span<const RegressionRecord>, exact::State&) const;
+template void MetricSet::add(std::span<const SampleRecord>, exact::State&) const;
+template void MetricSet::add(std::span<const SegmentationRecord>, exact::State&) const;
+template void MetricSet::add(std::span<const DenseRegressionRecord>, exact::State&) const;
 
 void MetricSet::update(const MultilabelRecords& rows, exact::State& state) const {
   count_rows(

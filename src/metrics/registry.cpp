@@ -7,6 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
+#include <tally/metrics/multiple_choice_metrics.hpp>
 
 #include "families/agreement.hpp"
 #include "families/binary_and_multilabel_metrics.hpp"
@@ -107,12 +108,8 @@ std::vector<FamilyEntry> question_families() {
   return {coverage_family(), sample_coverage_family(), answer_family(), best_answer_family()};
 }
 
-std::vector<FamilyEntry> document_families() {
-  return {coverage_family(), sample_coverage_family(), document_family()};
-}
-
-std::vector<FamilyEntry> choice_families() {
-  return {coverage_family(), sample_coverage_family(), choice_family()};
+std::vector<FamilyEntry> language_model_families() {
+  return {coverage_family(), sample_coverage_family(), language_model_family()};
 }
 
 // Precision first, as COCO lists it.
@@ -131,13 +128,13 @@ std::vector<FamilyEntry> families_of(TaskKind task) {
     case TaskKind::detection:
       return detection_families();
     case TaskKind::language_model:
-      return document_families();
+      return language_model_families();
     case TaskKind::multiclass:
       return multiclass_families();
     case TaskKind::multilabel:
       return multilabel_families();
     case TaskKind::multiple_choice:
-      return choice_families();
+      return multiple_choice_families();
     case TaskKind::predict:
       return predict_families();
     case TaskKind::question_answering:

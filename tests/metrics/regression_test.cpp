@@ -132,7 +132,7 @@ TEST(Regression, LanesTogetherCountWhatOneDoes) {
     const Values values = random_values(1, outputs, 3);
     const RegressionRecord row = regression_row(7, values.predictions, values.targets);
     exact::State alone(metrics.layout());
-    metrics.update({&row, 1}, alone);
+    metrics.update(std::span(&row, 1), alone);
     exact::State shared(metrics.layout());
     const auto add = [counts = shared.values()](std::int64_t offset, std::int64_t value) {
       counts[to_size(offset)] += value;

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include <tally/metrics/multiple_choice_metrics.hpp>
 #include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {

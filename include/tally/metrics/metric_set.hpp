@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,8 @@ std::vector<MetricDescription> known_metrics(std::string_view task);
 
 class Family;
 struct RowCounters;
+// Offset in a State of counts that a run does not keep: where counters of families begin.
+inline constexpr std::int64_t kNotKept = -1;
 
 class MetricSet {
  public:
@@ -75,19 +78,13 @@ class MetricSet {
   // Whether a metric that is wanted is made of all scores in order.
   bool needs_order() const;
   std::shared_ptr<const exact::StateLayout> layout() const;
-  // Adds rows. Sums in a state that was canonical are canonical again, so any number of updates may
-  // follow one another.
-  void update(std::span<const MulticlassRecord> rows, exact::State& state) const;
+  // Adds records of one kind, one after the other. Sums in a state that was canonical are canonical
+  // again, so any number of updates may follow one another.
+  template <std::ranges::contiguous_range Records>
+  void update(const Records& records, exact::State& state) const {
+    add(std::span<const std::ranges::range_value_t<Records>>(records), state);
+  }
   void update(const MultilabelRecords& rows, exact::State& state) const;
-  void update(std::span<const RegressionRecord> rows, exact::State& state) const;
-  void update(std::span<const QuestionAnsweringRecord> rows, exact::State& state) const;
-  void update(std::span<const LanguageModelRecord> rows, exact::State& state) const;
-  void update(std::span<const MultipleChoiceRecord> rows, exact::State& state) const;
-  void update(std::span<const SampleRecord> rows, exact::State& state) const;
-  void update(std::span<const SegmentationRecord> rows, exact::State& state) const;
-  void update(std::span<const DenseRegressionRecord> rows, exact::State& state) const;
-  void update(std::span<const ObjectRow> rows, exact::State& state) const;
-  void update(std::span<const DetectionRecord> rows, exact::State& state) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval
@@ -95,6 +92,11 @@ class MetricSet {
   Results finalize(const exact::State& state) const;
 
  private:
+  // For each kind of record instantiated in one body: in that of the family that alone counts it,
+  // or in metric_set.cpp.
+  template <class Record>
+  void add(std::span<const Record> records, exact::State& state) const;
+
   MetricOptions options_;
   std::shared_ptr<exact::StateLayout> layout_;
   std::unique_ptr<RowCounters> counters_;

@@ -3,7 +3,9 @@
 // with other weights: for subgroups and replicates of a bootstrap.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -20,15 +22,12 @@ using RowWeights = std::span<const std::uint8_t>;
 // the last bit, but for the evidence of indices, which of weighted rows means nothing and stays 0.
 class PrecomputedUpdates {
  public:
-  PrecomputedUpdates(const MetricSet& metrics, std::span<const MulticlassRecord> rows);
+  // Of records that MetricSet::update() takes.
+  template <std::ranges::contiguous_range Records>
+  PrecomputedUpdates(const MetricSet& metrics, const Records& records) {
+    prepare(metrics, std::span<const std::ranges::range_value_t<Records>>(records));
+  }
   PrecomputedUpdates(const MetricSet& metrics, const MultilabelRecords& rows);
-  PrecomputedUpdates(const MetricSet& metrics, std::span<const RegressionRecord> rows);
-  PrecomputedUpdates(const MetricSet& metrics, std::span<const QuestionAnsweringRecord> rows);
-  PrecomputedUpdates(const MetricSet& metrics, std::span<const LanguageModelRecord> rows);
-  PrecomputedUpdates(const MetricSet& metrics, std::span<const MultipleChoiceRecord> rows);
-  PrecomputedUpdates(const MetricSet& metrics, std::span<const SampleRecord> rows);
-  PrecomputedUpdates(const MetricSet& metrics, std::span<const SegmentationRecord> rows);
-  PrecomputedUpdates(const MetricSet& metrics, std::span<const DenseRegressionRecord> rows);
 
   std::int64_t num_rows() const { return std::ssize(ends_); }
   std::int64_t num_addends() const { return std::ssize(addends_); }  // 16 bytes each
@@ -39,9 +38,12 @@ class PrecomputedUpdates {
   void count_apart(std::span<const std::int32_t> places, std::span<exact::State> states) const;
 
  private:
+  // Instantiated as MetricSet::add() is, or in precomputed_updates.cpp.
+  template <class Record>
+  void prepare(const MetricSet& metrics, std::span<const Record> records);
   // row(i): a row that the counters know.
   template <class Row>
-  void prepare(const MetricSet& metrics, std::size_t num_rows, const Row& row);
+  void prepare_each(const MetricSet& metrics, std::size_t num_rows, const Row& row);
 
   struct Addend {
     std::int64_t offset = 0;  // in the State

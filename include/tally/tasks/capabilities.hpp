@@ -16,6 +16,10 @@
 #include <tally/metrics/sample_records.hpp>
 #include <tally/predictions/record_batch.hpp>
 
+namespace tally::metrics {
+struct MultipleChoiceRecord;
+}
+
 namespace tally::tasks {
 
 // Tasks of whose samples several make a unit, which is what they score: scorers only keep a record

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/metrics/sample_records.hpp>
+#include <tally/metrics/multiple_choice_metrics.hpp>
 #include <tally/predictions/record_batch.hpp>
 #include <tally/tasks/sequence_record.hpp>
 

@@ -6,7 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/exact/sum.hpp>
 
-#include "family_counters.hpp"
+#include "count_records.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -119,5 +119,9 @@ FamilyEntry detection_family() {
             return std::make_unique<DetectionMetrics>(options.num_classes);
           }};
 }
+
+// Detections are held against objects after the loop: no pass counts them.
+template void MetricSet::add(std::span<const ObjectRow>, exact::State&) const;
+template void MetricSet::add(std::span<const DetectionRecord>, exact::State&) const;
 
 }  // namespace tally::metrics

@@ -8,7 +8,7 @@
 
 #include <tally/exact/sum.hpp>
 
-#include "family_counters.hpp"
+#include "count_records.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -27,14 +27,14 @@ class LanguageModelMetrics : public Family {
     const auto sum = [&](const char* name) {
       return layout.add_sum(name, SumKind::float64).offset;
     };
-    counters.documents = {.tokens = counter("documents.tokens"),
-                          .right = counter("documents.right"),
-                          .in_top5 = counter("documents.in_top5"),
-                          .with_scores = counter("documents.with_scores"),
-                          .loss = sum("documents.loss"),
-                          .whole_loss = sum("documents.whole_loss"),
-                          .bytes = counter("documents.bytes"),
-                          .words = counter("documents.words")};
+    counters.language_model = {.tokens = counter("documents.tokens"),
+                               .right = counter("documents.right"),
+                               .in_top5 = counter("documents.in_top5"),
+                               .with_scores = counter("documents.with_scores"),
+                               .loss = sum("documents.loss"),
+                               .whole_loss = sum("documents.whole_loss"),
+                               .bytes = counter("documents.bytes"),
+                               .words = counter("documents.words")};
   }
 
   void finalize(const exact::State& state, Results& results) const override {
@@ -78,7 +78,7 @@ MetricDescription loss(std::string_view name, std::string_view definition) {
 
 }  // namespace
 
-FamilyEntry document_family() {
+FamilyEntry language_model_family() {
   return {.metrics = {loss("loss", "mean over tokens of -log(probability), in nats"),
                       loss("perplexity", "exp(loss)"),
                       loss("bits_per_byte", "sum of -log2(probability) by bytes of the texts"),
@@ -91,38 +91,8 @@ FamilyEntry document_family() {
           }};
 }
 
-namespace {
-
-class MultipleChoiceMetrics : public Family {
- public:
-  void declare(exact::StateLayout& layout, RowCounters& counters) override {
-    const auto counter = [&](const char* name) { return layout.add_counters(name, 1).offset; };
-    counters.choices = {counter("choices.right"), counter("choices.right_by_character"),
-                        counter("choices.right_by_byte")};
-  }
-
-  void finalize(const exact::State& state, Results& results) const override {
-    const auto add = [&](std::string name, const char* counter) {
-      const Proportion share{state.of(state.layout().find(counter))[0], results.counts.scored};
-      MetricValue metric{.name = std::move(name), .value = share.value()};
-      if (share.whole > 0) metric.proportion = share;
-      results.metrics.push_back(std::move(metric));
-    };
-    add("accuracy", "choices.right");
-    add("accuracy_norm", "choices.right_by_character");
-    add("accuracy_bytes", "choices.right_by_byte");
-  }
-};
-
-}  // namespace
-
-FamilyEntry choice_family() {
-  return {.metrics = {{"accuracy", "share of questions whose right choice is the most likely one"},
-                      {"accuracy_norm", "the same by log likelihood / characters of the choice"},
-                      {"accuracy_bytes", "the same by log likelihood / bytes of the choice"}},
-          .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-            return std::make_unique<MultipleChoiceMetrics>();
-          }};
-}
+// Documents are made of samples after the loop: no pass counts them.
+template void MetricSet::add(std::span<const LanguageModelRecord>, exact::State&) const;
+template void PrecomputedUpdates::prepare(const MetricSet&, std::span<const LanguageModelRecord>);
 
 }  // namespace tally::metrics

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Language models: loss, perplexities and accuracy over the tokens of all documents; multiple
-// choice: shares of questions whose right choice is the likeliest, by three measures.
+// Language models: loss, perplexities and accuracy over the tokens of all documents.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace tally::metrics {
 
-struct DocumentCounters {
+struct LanguageModelCounters {
   std::int64_t tokens = kNotKept;  // of all documents
   std::int64_t right = kNotKept;
   std::int64_t in_top5 = kNotKept;
@@ -39,22 +38,6 @@ struct DocumentCounters {
   }
 };
 
-FamilyEntry document_family();
-
-struct ChoiceCounters {
-  std::int64_t right = kNotKept;
-  std::int64_t right_by_character = kNotKept;
-  std::int64_t right_by_byte = kNotKept;
-
-  template <class Add>
-  constexpr void count_row(const MultipleChoiceRecord& row, const Add& add) const {
-    if (right == kNotKept || row.ignored) return;
-    if (row.right) add(right, 1);
-    if (row.right_by_character) add(right_by_character, 1);
-    if (row.right_by_byte) add(right_by_byte, 1);
-  }
-};
-
-FamilyEntry choice_family();
+FamilyEntry language_model_family();
 
 }  // namespace tally::metrics

@@ -7,7 +7,7 @@
 #include <tally/exact/rational.hpp>
 #include <tally/exact/sum.hpp>
 
-#include "family_counters.hpp"
+#include "count_records.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -119,5 +119,10 @@ FamilyEntry best_answer_family() {
           },
           .obstacle = needs_margins};
 }
+
+// Questions are made of samples after the loop: no pass counts them.
+template void MetricSet::add(std::span<const QuestionAnsweringRecord>, exact::State&) const;
+template void PrecomputedUpdates::prepare(const MetricSet&,
+                                          std::span<const QuestionAnsweringRecord>);
 
 }  // namespace tally::metrics

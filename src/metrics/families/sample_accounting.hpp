@@ -40,6 +40,14 @@ struct AccountingCounters {
     add_pieces(index_mix, index_hash(sample.index), add);
   }
 
+  // Whether counts there are evidence of which indices came.
+  constexpr bool is_evidence(std::int64_t offset) const {
+    const auto within = [offset](std::int64_t first) {
+      return offset >= first && offset < first + kNumPieces;
+    };
+    return within(index_mix) || within(index_sum);
+  }
+
  private:
   template <class Add>
   static constexpr void add_pieces(std::int64_t offset, std::uint64_t value, const Add& add) {

@@ -7,79 +7,18 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "family_counters.hpp"
+#include "count_records.hpp"
 
 namespace tally::metrics {
-namespace {
 
-bool is_evidence(const AccountingCounters& coverage, std::int64_t offset) {
-  const auto within = [offset](std::int64_t first) {
-    return offset >= first && offset < first + AccountingCounters::kNumPieces;
-  };
-  return within(coverage.index_mix) || within(coverage.index_sum);
-}
-
-}  // namespace
-
-template <class Row>
-void PrecomputedUpdates::prepare(const MetricSet& metrics, std::size_t num_rows, const Row& row) {
-  const RowCounters& counters = metrics.counters();
-  ends_.reserve(num_rows);
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    counters.count(row(i), [&](std::int64_t offset, std::int64_t value) {
-      if (!is_evidence(counters.coverage, offset)) addends_.push_back({offset, value});
-    });
-    ends_.push_back(addends_.size());
-  }
-}
-
-PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
-                                       std::span<const MulticlassRecord> rows) {
-  prepare(metrics, rows.size(), [&](std::size_t i) -> const MulticlassRecord& { return rows[i]; });
-}
+template void PrecomputedUpdates::prepare(const MetricSet&, std::span<const MulticlassRecord>);
+template void PrecomputedUpdates::prepare(const MetricSet&, std::span<const RegressionRecord>);
+template void PrecomputedUpdates::prepare(const MetricSet&, std::span<const SampleRecord>);
+template void PrecomputedUpdates::prepare(const MetricSet&, std::span<const SegmentationRecord>);
+template void PrecomputedUpdates::prepare(const MetricSet&, std::span<const DenseRegressionRecord>);
 
 PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics, const MultilabelRecords& rows) {
-  prepare(metrics, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); });
-}
-
-PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
-                                       std::span<const RegressionRecord> rows) {
-  prepare(metrics, rows.size(), [&](std::size_t i) -> const RegressionRecord& { return rows[i]; });
-}
-
-PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
-                                       std::span<const QuestionAnsweringRecord> rows) {
-  prepare(metrics, rows.size(),
-          [&](std::size_t i) -> const QuestionAnsweringRecord& { return rows[i]; });
-}
-
-PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
-                                       std::span<const LanguageModelRecord> rows) {
-  prepare(metrics, rows.size(),
-          [&](std::size_t i) -> const LanguageModelRecord& { return rows[i]; });
-}
-
-PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
-                                       std::span<const MultipleChoiceRecord> rows) {
-  prepare(metrics, rows.size(),
-          [&](std::size_t i) -> const MultipleChoiceRecord& { return rows[i]; });
-}
-
-PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
-                                       std::span<const SampleRecord> rows) {
-  prepare(metrics, rows.size(), [&](std::size_t i) -> const SampleRecord& { return rows[i]; });
-}
-
-PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
-                                       std::span<const SegmentationRecord> rows) {
-  prepare(metrics, rows.size(),
-          [&](std::size_t i) -> const SegmentationRecord& { return rows[i]; });
-}
-
-PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
-                                       std::span<const DenseRegressionRecord> rows) {
-  prepare(metrics, rows.size(),
-          [&](std::size_t i) -> const DenseRegressionRecord& { return rows[i]; });
+  prepare_each(metrics, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); });
 }
 
 void PrecomputedUpdates::count(RowWeights weights, exact::State& state) const {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/multiple_choice_metrics.hpp>
 
 #include "texts.hpp"
 
