@@ -14,19 +14,19 @@ struct UnitMakerOf;
 
 template <>
 struct UnitMakerOf<tasks::AnswerTask> {
-  using type = Questions;
+  using Maker = Questions;
 };
 template <>
 struct UnitMakerOf<tasks::LanguageModelTask> {
-  using type = Documents;
+  using Maker = Documents;
 };
 template <>
 struct UnitMakerOf<tasks::MultipleChoiceTask> {
-  using type = MultipleChoiceUnits;
+  using Maker = MultipleChoiceUnits;
 };
 
 // Task: what a tasks::UnitTask points to.
 template <class Task>
-using UnitMaker = typename UnitMakerOf<Task>::type;
+using UnitMaker = typename UnitMakerOf<Task>::Maker;
 
 }  // namespace tally::app
