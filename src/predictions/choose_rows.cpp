@@ -103,12 +103,12 @@ Test value_test(const SavedRows& saved, std::string first, std::string second, F
   };
 }
 
-// A label of -1 means that not all choices of the question were evaluated, so it is not scored.
-Test scored_choice_test(const SavedRows& saved) {
+// The label is negative where the unit is not scored.
+Test scored_unit_test(const SavedRows& saved) {
   return value_test(saved, "label", "label", [](double label, double) { return label >= 0; });
 }
 
-Test wrong_choice_test(const SavedRows& saved) {
+Test wrong_unit_test(const SavedRows& saved) {
   return value_test(saved, "label", "prediction", [](double label, double prediction) {
     return label >= 0 && label != prediction;
   });
@@ -135,8 +135,8 @@ Test wrong_test(const SavedRows& saved, const BadnessRule& ranking) {
   switch (ranking.wrong) {
     case Wrong::prediction:
       return label_test(saved, true);
-    case Wrong::choice:
-      return wrong_choice_test(saved);
+    case Wrong::unit_prediction:
+      return wrong_unit_test(saved);
     case Wrong::exact_match:
       return exact_match_test(saved);
     case Wrong::parts:
@@ -163,8 +163,8 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
     tests.push_back(wrong_test(saved, badness_rule_of(saved.task())));
   } else if (wanted.worst && badness_rule_of(saved.task()).has_classes) {
     tests.push_back(label_test(saved, false));
-  } else if (wanted.worst && badness_rule_of(saved.task()).wrong == Wrong::choice) {
-    tests.push_back(scored_choice_test(saved));
+  } else if (wanted.worst && badness_rule_of(saved.task()).wrong == Wrong::unit_prediction) {
+    tests.push_back(scored_unit_test(saved));
   }
   // Where nothing of a row is scored, its share or mean is 0/0, which would come first.
   for (const char* const scored : {"pixels", "tokens", "annotated"}) {

@@ -37,10 +37,10 @@ constexpr BadnessRule kByPixels{.wrong = Wrong::parts,
                                 .order = "smallest share of right pixels first",
                                 .badness = share_is_small,
                                 .columns = {"correct", "pixels"}};
-constexpr BadnessRule kByChoice{.wrong = Wrong::choice,
-                                .order = "wrong ones first",
-                                .badness = different_is_bad,
-                                .columns = {"label", "prediction"}};
+constexpr BadnessRule kByUnitPrediction{.wrong = Wrong::unit_prediction,
+                                        .order = "wrong ones first",
+                                        .badness = different_is_bad,
+                                        .columns = {"label", "prediction"}};
 constexpr BadnessRule kByF1{.wrong = Wrong::exact_match,
                             .order = "lowest f1 first",
                             .badness = small_is_bad,
@@ -61,7 +61,7 @@ const BadnessRule* badness_rule_of(TaskKind task) {
     case TaskKind::segmentation:
       return &kByPixels;
     case TaskKind::multiple_choice:
-      return &kByChoice;
+      return &kByUnitPrediction;
     case TaskKind::question_answering:
       return &kByF1;
     case TaskKind::predict:

@@ -9,8 +9,9 @@
 
 namespace tally::predictions {
 
-// What makes a row wrong.
-enum class Wrong { unknown, prediction, choice, exact_match, parts };
+// What makes a row wrong. unit_prediction: as prediction, of one label, which is negative where the
+// row's unit is not scored, as not all of its samples were evaluated.
+enum class Wrong { unknown, prediction, unit_prediction, exact_match, parts };
 
 // The larger of two is worse; NaN is the worst.
 using Badness = double (*)(double first, double second);
