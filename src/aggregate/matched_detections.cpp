@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/data/choices_and_objects.hpp>
+#include <tally/data/detection_objects.hpp>
 #include <tally/distributed_metrics/detection_average_precision.hpp>
 #include <tally/metrics/name_patterns.hpp>
 #include <tally/session/local_result.hpp>

@@ -7,8 +7,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/column_values.hpp>
+#include <tally/data/multiple_choice.hpp>
 
 namespace tally::app {
 
@@ -85,9 +85,7 @@ void MultipleChoiceUnits::score(std::span<const UnitPart<Records>> parts, std::i
   const std::int64_t first = parts.front().unit;
   const auto ids = data::read_ragged(set, "/units/id", first, std::ssize(parts));
   const auto choices = data::read_choices(set, first, std::ssize(parts));
-  const std::int64_t first_text = choices.first_choice.front();
-  const auto texts =
-      data::read_ragged(set, "/choices/text", first_text, choices.first_choice.back() - first_text);
+  const auto texts = data::read_choice_texts(set, choices);
   RecordBatch records, rows;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [unit, found] = parts[i];
@@ -99,7 +97,7 @@ void MultipleChoiceUnits::score(std::span<const UnitPart<Records>> parts, std::i
                                            .texts = {},
                                            .whole = unit != cut};
     for (const tasks::SequenceRecord& choice : found) {
-      question.texts.push_back(texts.text(choice.index - first_text));
+      question.texts.push_back(texts.text(choice.index - choices.first_choice.front()));
     }
     const tasks::Chosen chosen = choose(question, found);
     const metrics::MultipleChoiceRecord row = row_of(question, chosen);

@@ -8,8 +8,9 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/column_values.hpp>
+#include <tally/data/detection_objects.hpp>
+#include <tally/data/multiple_choice.hpp>
 
 namespace tally::app {
 namespace {
@@ -111,11 +112,6 @@ void SampleMetadata::add_objects(std::int64_t image, std::vector<predictions::De
       {"objects", texts.empty() ? "(none)" : format("{}", fmt::join(texts, " | ")), true});
 }
 
-std::string SampleMetadata::choices(std::int64_t question) {
-  const auto places = data::read_choices(data_set_, question, 1).first_choice;
-  return joined(data::read_ragged(data_set_, "/choices/text", places[0], places[1] - places[0]));
-}
-
 std::vector<predictions::Detail> SampleMetadata::of(std::int64_t index) {
   std::vector<predictions::Detail> details;
   const std::int64_t sample = sample_of(index);
@@ -132,7 +128,8 @@ std::vector<predictions::Detail> SampleMetadata::of(std::int64_t index) {
     details.push_back({"gold answers", gold_answers(index), true});
   }
   if (has_table(info(), "/choices/text/values")) {
-    details.push_back({"choices", choices(index), true});
+    const auto choices = data::read_choices(data_set_, index, 1);
+    details.push_back({"choices", joined(data::read_choice_texts(data_set_, choices)), true});
   }
   return details;
 }

@@ -31,7 +31,6 @@ class SampleMetadata {
  private:
   std::int64_t sample_of(std::int64_t unit);
   std::string gold_answers(std::int64_t question);
-  std::string choices(std::int64_t question);
   void add_objects(std::int64_t image, std::vector<predictions::Detail>& details);
 
   data::DataSet data_set_;

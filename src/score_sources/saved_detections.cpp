@@ -11,7 +11,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/data/choices_and_objects.hpp>
+#include <tally/data/detection_objects.hpp>
 #include <tally/hdf5/library.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/predictions/saved_rows.hpp>

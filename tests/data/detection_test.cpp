@@ -8,8 +8,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/add_checksums.hpp>
 #include <tally/data/batch_reader.hpp>
-#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/describe_data_set.hpp>
+#include <tally/data/detection_objects.hpp>
 
 #include "expect_error.hpp"
 #include "object_file.hpp"

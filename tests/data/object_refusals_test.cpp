@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/describe_data_set.hpp>
+#include <tally/data/detection_objects.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

@@ -6,8 +6,8 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/batch_reader.hpp>
-#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/describe_data_set.hpp>
+#include <tally/data/multiple_choice.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

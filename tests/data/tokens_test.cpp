@@ -8,10 +8,10 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/add_checksums.hpp>
-#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/column_values.hpp>
 #include <tally/data/describe_data_set.hpp>
 #include <tally/data/length_buckets.hpp>
+#include <tally/data/multiple_choice.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

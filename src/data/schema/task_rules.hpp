@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tally/base/task_traits.hpp>
 #include <tally/data/data_set.hpp>
@@ -47,8 +49,13 @@ struct TableRule {
   std::span<const Sign> signs = {};  // as in ColumnInfo
 };
 
+// Values of num_classes, and of ignore_index.
+inline constexpr ValueRange kAnyClasses{1, std::numeric_limits<std::int32_t>::max()};
+inline constexpr ValueRange kTwoOrMore{2, std::numeric_limits<std::int32_t>::max()};
+inline constexpr ValueRange kAnyInt64{std::numeric_limits<std::int64_t>::min(),
+                                      std::numeric_limits<std::int64_t>::max()};
+
 struct TaskRules {
-  TaskKind kind;
   std::optional<ValueRange> num_classes = std::nullopt;  // none: there are no classes
   LabelShape label = LabelShape::none;
   // None: every target is scored. Of sequences it is needed, and no token.
@@ -57,7 +64,19 @@ struct TaskRules {
   std::span<const TableRule> tables = {};    // where there are units, the first has a row for each
   // /lengths has to be there; for sequences where an input is filled up.
   bool needs_lengths = false;
+  // Null: there is nothing to do but what all tasks have in common.
+  void (*set_ranges)(DataSetInfo& info) = nullptr;  // of targets and tables
+  // Lines for people on what the tables hold, and a check of what several rows or columns together
+  // must agree on. Both read the tables and throw Error(dataset).
+  std::vector<std::string> (*describe_tables)(DataSet& data_set) = nullptr;
+  void (*check_tables)(DataSet& data_set) = nullptr;
 };
+
+// Tasks with tables: their rules are in the bodies of src/data/tables that read these.
+const TaskRules& detection_rules();
+const TaskRules& language_model_rules();
+const TaskRules& multiple_choice_rules();
+const TaskRules& question_answering_rules();
 
 // Null for a task that this version does not read.
 const TaskRules* find_task(std::string_view name);

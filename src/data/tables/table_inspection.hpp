@@ -2,6 +2,8 @@
 // What the tables of a data set hold, for people, and whether they agree.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,14 +11,21 @@
 
 namespace tally::data {
 
-// How many there are of what a data set without labels lists: paragraphs, objects. Throws
-// Error(dataset) where they break what SCHEMA.md says.
-std::vector<std::string> table_report(DataSet& data_set);
-// The same of documents and choices, whose tokens are labels.
-std::string unit_line(DataSet& data_set);
+// Calls use(first, count) for runs of `rows` rows that are read at a time.
+template <class Use>
+void for_each_run(std::int64_t rows, const Use& use) {
+  constexpr std::int64_t kMost = 1 << 14;
+  for (std::int64_t first = 0; first < rows; first += kMost) {
+    use(first, std::min(kMost, rows - first));
+  }
+}
 
-// Reads what several rows or columns together must agree on: offsets, units, numbers of images,
-// choices. Throws Error(dataset) at the first that does not.
+// How many there are of what a data set's tables list, such as paragraphs or objects; none without
+// tables. Throws Error(dataset) where they break what SCHEMA.md says.
+std::vector<std::string> table_report(DataSet& data_set);
+
+// Reads what several rows or columns together must agree on: offsets, units, and what the task adds
+// to these. Throws Error(dataset) at the first that does not.
 void check_tables(DataSet& data_set);
 
 }  // namespace tally::data

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -169,8 +170,8 @@ Lines report_sequences(DataSet& data_set) {
         data_set, [&](std::int64_t, std::int64_t token) { scored += token != info.ignore_index; });
   });
   Lines lines{format("tokens: {} scored, in {} places; {} kinds of them", scored,
-                     label.num_rows * num_elements(label.row_shape), info.num_classes),
-              unit_line(data_set)};
+                     label.num_rows * num_elements(label.row_shape), info.num_classes)};
+  std::ranges::move(table_report(data_set), std::back_inserter(lines));
   append_bad(lines, bad, "labels out of range");
   return lines;
 }

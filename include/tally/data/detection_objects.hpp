@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tables of a data set say of its samples: the choices of questions, the objects of
-// images.
+// What a data set for detection knows of its images: the objects they show, and where the model's
+// input lies in them.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,6 @@
 #include <tally/data/data_set.hpp>
 
 namespace tally::data {
-
-// Which samples are the choices of a question, and which one is right.
-
-// Of some questions that follow one another.
-struct Choices {
-  // [questions + 1]: question i has the samples first_choice[i] to before first_choice[i + 1], one
-  // at least; sample s is its choice s - first_choice[i].
-  std::vector<std::int64_t> first_choice = {0};
-  std::vector<std::int64_t> gold;  // which choice is right
-
-  std::int64_t num_questions() const { return std::ssize(gold); }
-};
-
-// Of questions [first, first + count) of a data set of the task `multiple-choice`. Not collective.
-// Throws Error(dataset) naming the object, its index and value where a question has no choice, or
-// less than the right one, the choices of all are not all samples, or a checksum differs.
-Choices read_choices(DataSet& data_set, std::int64_t first, std::int64_t count);
-
-// What the images of a data set for detection show.
 
 // In pixels of the annotated image.
 struct Box {

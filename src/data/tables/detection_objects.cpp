@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/data/choices_and_objects.hpp>
+#include <tally/data/detection_objects.hpp>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <numeric>
+#include <string>
 #include <string_view>
 
 #include <tally/base/checked_cast.hpp>
@@ -11,32 +14,12 @@
 
 #include "dataset_error.hpp"
 #include "reading/column_pieces_and_offsets.hpp"
+#include "schema/allowed_values.hpp"
+#include "schema/task_rules.hpp"
+#include "tables/table_inspection.hpp"
+#include "tables/target_inspection.hpp"
 
 namespace tally::data {
-
-Choices read_choices(DataSet& data_set, std::int64_t first, std::int64_t count) {
-  const DataSetInfo& info = data_set.info();
-  Choices choices;
-  choices.first_choice = read_offsets(data_set, info.table("/units/first_choice"),
-                                      info.columns.inputs.front(), first, count);
-  choices.gold = read_column<std::int64_t>(data_set, info.table("/units/gold"), first, count);
-  for (std::size_t i = 0; i < choices.gold.size(); ++i) {
-    const std::int64_t question = first + static_cast<std::int64_t>(i);
-    const std::int64_t num = choices.first_choice[i + 1] - choices.first_choice[i];
-    if (num < 1) {
-      throw_dataset_error(info.path, format("/units/first_choice[{}]", question + 1),
-                          format("= {}, which leaves question {} without a choice (read)",
-                                 choices.first_choice[i + 1], question));
-    }
-    if (choices.gold[i] >= num) {
-      throw_dataset_error(
-          info.path, format("/units/gold[{}]", question),
-          format("= {}, but the question has {} choices (read)", choices.gold[i], num));
-    }
-  }
-  return choices;
-}
-
 namespace {
 
 // Boxes and placements are read as the four numbers that they are in the file.
@@ -94,6 +77,80 @@ std::vector<std::int64_t> read_class_ids(DataSet& data_set) {
                                id_of(*twice), *twice));
   }
   return ids;
+}
+
+namespace {
+
+using hdf5::Element;
+
+constexpr std::array kPlacement{Sign::positive, Sign::positive, Sign::any, Sign::any};
+constexpr std::array kBox{Sign::any, Sign::any, Sign::not_negative, Sign::not_negative};
+constexpr std::array kArea{Sign::not_negative};
+constexpr std::array kObjectTables{
+    TableRule{"/images/id", Element::i64, 0, kSamples, 0},
+    TableRule{"/images/placement", Element::f64, 4, kSamples, 0, kPlacement},
+    TableRule{"/classes/id", Element::i64, 0, kClasses, 0},
+    TableRule{"/objects/offsets", Element::i64, 0, kSamples, 1},
+    TableRule{"/objects/box", Element::f64, 4, "", 0, kBox},
+    TableRule{"/objects/label", Element::i32, 0, "/objects/box", 0},
+    TableRule{"/objects/crowd", Element::u8, 0, "/objects/box", 0},
+    TableRule{"/objects/area", Element::f64, 0, "/objects/box", 0, kArea},
+};
+
+void set_object_ranges(DataSetInfo& info) {
+  set_range(info, "/objects/label", info.num_classes - 1);
+  set_range(info, "/objects/crowd", 1);
+}
+
+struct ObjectCounts {
+  std::int64_t objects = 0, crowds = 0;
+  std::string text() const {
+    return crowds == 0 ? format("{}", objects) : format("{}, {} of them crowds", objects, crowds);
+  }
+};
+
+Lines describe_objects(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  std::map<std::int64_t, ObjectCounts> of_class;  // only what occurs
+  ObjectCounts all;
+  std::int64_t images = 0;  // that show something
+  for_each_run(info.num_samples, [&](std::int64_t first, std::int64_t count) {
+    const Objects objects = read_objects(data_set, first, count);
+    for (std::size_t i = 0; i + 1 < objects.offsets.size(); ++i) {
+      if (objects.offsets[i + 1] > objects.offsets[i]) ++images;
+    }
+    for (std::size_t i = 0; i < objects.label.size(); ++i) {
+      for (ObjectCounts* counts : {&all, &of_class[objects.label[i]]}) {
+        ++counts->objects;
+        counts->crowds += objects.crowd[i];
+      }
+    }
+  });
+  Lines lines{format("objects: {}, in {} of {} images; {} of {} classes occur", all.text(), images,
+                     info.num_samples, of_class.size(), info.num_classes)};
+  append_each(lines, info, [&](std::int64_t c) {
+    const auto found = of_class.find(c);
+    return found == of_class.end() ? "0" : found->second.text();
+  });
+  return lines;
+}
+
+void check_images_and_classes(DataSet& data_set) {
+  for_each_run(data_set.info().num_samples, [&](std::int64_t first, std::int64_t count) {
+    read_images(data_set, first, count);
+  });
+  read_class_ids(data_set);
+}
+
+}  // namespace
+
+const TaskRules& detection_rules() {
+  static constexpr TaskRules kRules{.num_classes = kAnyClasses,
+                                    .tables = kObjectTables,
+                                    .set_ranges = set_object_ranges,
+                                    .describe_tables = describe_objects,
+                                    .check_tables = check_images_and_classes};
+  return kRules;
 }
 
 }  // namespace tally::data
