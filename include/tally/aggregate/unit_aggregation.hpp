@@ -55,6 +55,9 @@ struct UnitSample {
 //   score(parts, cut, log, kept)            complete units that follow one another, of which `cut`
 //                                           may be one
 //   finish()                                after the last
+// One whose units predictions.h5 holds, to be scored again, also has:
+//   read_saved(saved, set, units)           SavedUnits<Partial> of these units
+//   is_finite(found)                        whether all scores of a unit are
 template <class Maker>
 class UnitAggregator {
  public:

@@ -59,7 +59,8 @@ struct MapRegressionConfig {
       columns.push_back({{"loss", DType::f32, {}}, fill_loss});
       columns.push_back({{"pixels", DType::i64, {}}, fill_pixels});
     }
-    // The height and width of this column are not known before bind_output_shapes() sees the model's outputs.
+    // The height and width of this column are not known before bind_output_shapes() sees the
+    // model's outputs.
     if (is_saved(SaveColumns::masks, given)) {
       columns.push_back({{"prediction", DType::f32, {}}, fill_map});
     }

@@ -71,7 +71,8 @@ struct SegmentationConfig {
       columns.insert(columns.begin(), {{"correct", DType::i64, {}}, fill_correct});
       columns.push_back({{"pixels", DType::i64, {}}, fill_pixels});
     }
-    // The height and width of this column are not known before bind_output_shapes() sees the model's outputs.
+    // The height and width of this column are not known before bind_output_shapes() sees the
+    // model's outputs.
     if (saves_masks) columns.push_back({{"prediction", mask_type(), {}}, fill_mask});
     if (!given.keep_rows) return;
     retained = {{{"counts", DType::i64, {3, num_classes()}}, fill_counts},
