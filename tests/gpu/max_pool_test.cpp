@@ -12,7 +12,7 @@
 
 #include "gpu.hpp"
 
-namespace tally::model {
+namespace tally::graph_optimizer {
 namespace {
 
 // Numbers of both signs, each ninth of them NaN, infinity or zero.
@@ -92,4 +92,4 @@ TEST_F(MaxPoolOnGpu, GivesTheCpusBitsAtEdges) {
 }
 
 }  // namespace
-}  // namespace tally::model
+}  // namespace tally::graph_optimizer

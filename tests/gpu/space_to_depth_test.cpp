@@ -11,7 +11,7 @@
 
 #include "gpu.hpp"
 
-namespace tally::model {
+namespace tally::graph_optimizer {
 namespace {
 
 // Channel `place` of square (y, x) of an image; all are numbered from 1 on.
@@ -90,4 +90,4 @@ TEST_F(PixelSquaresOnGpu, HoldFourPixelsEachAtEdges) {
 }
 
 }  // namespace
-}  // namespace tally::model
+}  // namespace tally::graph_optimizer
