@@ -12,7 +12,7 @@
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
 #   --cuda WHICH    auto (default): for GPUs where there is nvcc; none: for CPUs alone, and a new
-#                   environment without Triton and four of NVIDIA's libraries (1.2 GB);
+#                   environment without Triton and what else only GPUs need (1.2 GB less);
 #                   13: for GPUs, with a compiler where there is no nvcc (Python packages, 270 MB);
 #                   12: for GPUs with drivers that are too old for CUDA 13, by a site's nvcc of CUDA 12
 #                   and PyTorch's wheels for it, in an environment of their own
@@ -80,6 +80,7 @@ print_settings() {
 # end EXIT_CODE
 end() {
   end_early_build stop
+  if [[ -n $reporter ]]; then kill "$reporter" 2>/dev/null || true; fi
   if [[ $1 != 0 && -n $print ]]; then echo false >&3; fi
 }
 

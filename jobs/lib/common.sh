@@ -40,6 +40,7 @@ lock() {
 }
 
 progress_every=10 # seconds
+reporter=''       # the process that reports progress
 
 # report_progress WHAT LOG: the last line of LOG now and then, until it is ended.
 report_progress() {
@@ -52,7 +53,7 @@ report_progress() {
 
 # quietly WHAT COMMAND…: runs a command whose output matters only when it fails; that it still runs is said.
 quietly() {
-  local what=$1 log began=$SECONDS reporter code=0
+  local what=$1 log began=$SECONDS code=0
   shift
   log=$(mktemp --suffix=.tally-setup.log)
   report_progress "$what" "$log" 3>&- </dev/null & # 3: what setup.sh --print is read from
@@ -60,6 +61,7 @@ quietly() {
   "$@" >"$log" 2>&1 </dev/null || code=$?
   kill "$reporter" 2>/dev/null || true
   wait "$reporter" 2>/dev/null || true
+  reporter=''
   if ((code != 0)); then
     tail -n 25 "$log" >&2
     die 5 "$what failed; the end of its output stands above, all of it in '$log'."

@@ -6,7 +6,8 @@
 # is written last; tally-made says that set-up made the folder. tally-requirements.sha256 and tally-made lacking: somebody
 # else's environment, which is completed with pip but never deleted. The first lacking alone: an interrupted set-up, done
 # afresh.
-# tally-without-gpu: packages that nothing loads where there is no GPU were removed after the installation.
+# tally-without-gpu: packages that nothing loads where there is no GPU were removed after the installation. Only --cuda 13
+# brings them back: a job that runs on a node with GPUs may have no network.
 
 declare -A requirements=(
   [requirements]=$tally_root/data_tools/requirements.txt
@@ -48,7 +49,8 @@ environment_runs() { "$1/bin/python" -I -c '' 2>/dev/null; }
 environment_is_ready() {
   local dir
   dir=$(environment_dir)
-  [[ -z $(missing_sets "$dir") && ! (${1:-auto} == 13 && -e $dir/tally-without-gpu) ]] && environment_runs "$dir"
+  if [[ ${1:-auto} == 1[23] && -e $dir/tally-without-gpu ]]; then return 1; fi
+  [[ -z $(missing_sets "$dir") ]] && environment_runs "$dir"
 }
 
 # ensure_environment POLICY CUDA: makes or completes the environment. POLICY: install or check; CUDA: as --cuda.
@@ -57,8 +59,11 @@ ensure_environment() {
   dir=$(environment_dir)
   if environment_is_ready "$2"; then return 0; fi
   lacks=$(missing_sets "$dir" | paste -sd ' ')
+  if [[ -z $lacks && $1 != install ]]; then
+    die 5 "the Python environment '$dir' was made for CPUs, and --no-install was given."
+  fi
   [[ $1 == install ]] ||
-    die 5 "the Python environment '$dir' lacks packages of: ${lacks:-GPUs} (data_tools/requirements*.txt, tests/requirements.txt), and --no-install was given."
+    die 5 "the Python environment '$dir' lacks packages of: $lacks (data_tools/requirements*.txt, tests/requirements.txt), and --no-install was given."
   mkdir -p "$(dirname "$dir")" || die 5 "cannot make '$dir'. Set TALLY_ENV to a folder you may write."
   lock "$dir.lock"
   if environment_is_ready "$2"; then return 0; fi # another set-up made it while we waited
@@ -68,7 +73,7 @@ ensure_environment() {
     if ! is_for_gpus "$2"; then touch "$dir/tally-without-gpu"; fi
   fi
   fill_environment "$dir"
-  if [[ $2 == 13 ]]; then rm -f "$dir/tally-without-gpu"; fi # pip has installed them again
+  if [[ $2 == 1[23] ]]; then rm -f "$dir/tally-without-gpu"; fi # pip has installed them again
   if [[ -e $dir/tally-without-gpu ]]; then
     quietly "pip uninstall" "$dir/bin/python" -I -m pip uninstall --yes --disable-pip-version-check "${gpu_packages[@]}"
   fi

@@ -103,9 +103,9 @@ void fail_job(const Communicator& comm, const Error& error) {
 
 void agree_on(const Communicator& comm, const std::function<void()>& step) {
   std::optional<Error> local;
+  // Whatever is thrown here must not leave the function before all ranks know of it.
   try {
     step();
-    // Whatever is thrown here must not leave the function before all ranks know of it.
   } catch (...) {
     local = current_error();
   }

@@ -73,8 +73,8 @@ data::Batch InFlightBatch::copy_to_device(const data::Batch& batch, const device
   // All tensors of a batch lie in one slot, so that one copy moves them.
   copies.copy_to_device(memory.data(), batch.memory);
   mark(GpuTimestamps::copy_ends, copies);
-  copied.record(copies);
   // The stream waits, not the host, which goes on to enqueue.
+  copied.record(copies);
   compute.wait_for(copied);
   data::Batch on_device = batch;
   on_device.inputs = rebased(batch.inputs, batch.memory.data(), memory.data());

@@ -184,7 +184,7 @@ std::vector<std::string> inspect_samples(const std::string& file,
   }
   std::vector<std::string> lines{heading(saved, chosen)};
   const auto names = data.metadata ? data.metadata->info().class_names : std::vector<std::string>{};
-  predictions::FactsOf more;
+  predictions::DetailsOf more;
   if (data.metadata) more = [&](std::int64_t index) { return data.metadata->of(index); };
   for (auto& line : predictions::show_rows(saved, chosen.rows, names, more)) {
     lines.push_back(std::move(line));

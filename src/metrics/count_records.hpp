@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How MetricSet and PrecomputedUpdates count records of one kind: for the bodies that instantiate
-// their templates.
+// Defines how MetricSet and PrecomputedUpdates count records of one kind, for the bodies that
+// instantiate their templates.
 #pragma once
 
 #include <cstddef>

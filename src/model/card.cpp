@@ -211,12 +211,12 @@ std::vector<std::string> identifiers(const Field& field) {
 PackageInfo parse_package(const Field& field) {
   constexpr std::array<std::string_view, 3> kPrecisions{"fp32", "bf16", "fp16"};
   constexpr std::array<std::string_view, 2> kLayouts{"contiguous", "channels-last"};
-  PackageInfo facts{.precision = one_of(field.at("precision"), kPrecisions),
-                    .code_sha256 = identifier(field.at("library_sha256")),
-                    .channels_last = one_of(field.at("layout"), kLayouts) == "channels-last",
-                    .cpu_features = identifiers(field.at("cpu_features"))};
-  if (field.has("largest_batch")) facts.largest_batch = positive_integer(field.at("largest_batch"));
-  return facts;
+  PackageInfo info{.precision = one_of(field.at("precision"), kPrecisions),
+                   .code_sha256 = identifier(field.at("library_sha256")),
+                   .channels_last = one_of(field.at("layout"), kLayouts) == "channels-last",
+                   .cpu_features = identifiers(field.at("cpu_features"))};
+  if (field.has("largest_batch")) info.largest_batch = positive_integer(field.at("largest_batch"));
+  return info;
 }
 
 // It is there for people; what of it has another form is passed over.

@@ -102,9 +102,9 @@ Lines describe_package(const NamedBytes& file) {
     lines.push_back(format("compute capability: {}", package.compute_capability));
   }
   if (package.card && package.card->package) {
-    const auto& facts = *package.card->package;
-    lines.push_back(format("precision: {}", facts.precision));
-    lines.push_back(format("processor features: {}", fmt::join(facts.cpu_features, " ")));
+    const auto& info = *package.card->package;
+    lines.push_back(format("precision: {}", info.precision));
+    lines.push_back(format("processor features: {}", fmt::join(info.cpu_features, " ")));
   }
   add_card(lines, package.card);
   // Older cards do not say whether operators of training are active.

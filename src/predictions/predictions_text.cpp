@@ -166,7 +166,7 @@ Detail detail_of(const SavedRows& saved, const std::string& column, std::int64_t
 }
 
 Details details_of(const SavedRows& saved, std::int64_t row, const Lines& class_names,
-                   const FactsOf& more) {
+                   const DetailsOf& more) {
   Details details;
   for (const std::string& column : saved.columns()) {
     details.push_back(detail_of(saved, column, row, class_names));
@@ -198,7 +198,7 @@ void add_paragraph(Lines& lines, const Details& details) {
 
 std::vector<std::string> show_rows(const SavedRows& saved, std::span<const std::int64_t> rows,
                                    const std::vector<std::string>& class_names,
-                                   const FactsOf& more) {
+                                   const DetailsOf& more) {
   Lines lines;
   std::vector<Lines> table;
   for (const std::int64_t row : rows) {

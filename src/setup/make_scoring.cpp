@@ -45,8 +45,6 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
                                 const data::DataSetInfo& info,
                                 const std::vector<double>& class_weights,
                                 const std::optional<model::ModelCard>& card) {
-  // Saved predictions have no spans and no logits of answers, so that margins need a model. Rows
-  // are retained only where subgroups or the bootstrap count samples once more.
   tasks::TaskOptions options;
   options.task = scoring.task_name;
   options.outputs = scoring.outputs;
@@ -62,6 +60,7 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
                      .threshold = config.scoring.threshold,
                      .maps = info.has_maps(),
                      .no_answer = info.no_answer,
+                     // Saved predictions have no spans and no logits of answers.
                      .has_margins = config.files.predictions.empty()};
   options.are_saved = !config.files.predictions.empty();
   options.answer_limits = {.max_tokens = config.answers.max_length,
@@ -69,6 +68,7 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
   options.answer_policy = {.no_answer = info.no_answer,
                            .no_answer_threshold = config.answers.no_answer_threshold,
                            .has_spans = config.files.predictions.empty()};
+  // Subgroups and the bootstrap alone count rows once more.
   options.keep_rows = !info.columns.groups.empty() || config.results.intervals == "bootstrap";
   options.targets.clear();
   for (const auto& target : info.columns.targets) options.targets.push_back(target.name);

@@ -59,20 +59,20 @@ inline void check_image_size(std::string_view what, const Shape& found, const Te
                      what));
 }
 
-// A model's one output against the label. Rules has `options`, `label_position`, `metrics`,
+// A model's one output against the label. Config has `options`, `label_position`, `metrics`,
 // `columns` and `retained`; Counter, made of them:
 //   check(output, labels)             Error(model) where the two of a batch do not fit
 //   reduced(output, stream)           what is to be brought to the host of a batch's output
 //   count(index, output, label)       of one sample: its row, which may point into the counter
-template <class Rules, class Counter>
+template <class Config, class Counter>
 class SampleScorer : public BatchScorer {
  public:
-  SampleScorer(const Rules& rules, const device::Device& device)
-      : rules_(rules), outputs_(device), labels_(device), counter_(rules) {}
+  SampleScorer(const Config& config, const device::Device& device)
+      : config_(config), outputs_(device), labels_(device), counter_(config) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const TensorView& output = only_output(batch.outputs);
-    const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
+    const TensorView& labels = label_of(batch, config_.options, config_.label_position);
     counter_.check(output, labels);
     check_rows(batch);
     first_index_ = batch.first_index;
@@ -85,21 +85,21 @@ class SampleScorer : public BatchScorer {
 
   void collect(CollectedBatch& collected) override {
     collected.not_finite.clear();
-    clear(rules_.columns, collected.records);
-    clear(rules_.retained, collected.retained);
+    clear(config_.columns, collected.records);
+    clear(config_.retained, collected.retained);
     for (std::int64_t row = 0; row < num_samples_; ++row) {
       const auto found =
           counter_.count(static_cast<std::uint64_t>(first_index_ + row),
                          row_of(outputs_.views()[0], row), row_of(labels_.views()[0], row));
-      rules_.metrics.update(std::span(&found, 1), counts_->on_host());
+      config_.metrics.update(std::span(&found, 1), counts_->on_host());
       if (!found.finite) collected.not_finite.push_back(first_index_ + row);
-      append(found, rules_.columns, collected.records);
-      append(found, rules_.retained, collected.retained);
+      append(found, config_.columns, collected.records);
+      append(found, config_.retained, collected.retained);
     }
   }
 
  private:
-  const Rules& rules_;
+  const Config& config_;
   HostTensors outputs_, labels_;
   Counter counter_;
   std::int64_t first_index_ = 0;

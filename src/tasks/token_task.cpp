@@ -32,31 +32,31 @@ void check_places(const TensorView& scores, const TensorView& labels) {
 
 class TokenScorer : public BatchScorer {
  public:
-  TokenScorer(const TokenRules& rules, const device::Device& device)
-      : rules_(rules),
-        pass_({rules.options.outputs, rules.options.metrics.ignore_index.value()}),
+  TokenScorer(const TokenConfig& config, const device::Device& device)
+      : config_(config),
+        pass_({config.options.outputs, config.options.metrics.ignore_index.value()}),
         stats_(device),
         targets_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
-    check_token_scores(batch.outputs, rules_);
+    check_token_scores(batch.outputs, config_);
     check_rows(batch);
-    const TensorView& labels = label_of(batch, rules_.options, rules_.label);
+    const TensorView& labels = label_of(batch, config_.options, config_.label);
     check_places(batch.outputs[0], labels);
     indices_.assign(batch.indices.begin(), batch.indices.end());
     for (std::int64_t i = std::ssize(indices_); i < batch.num_samples; ++i) {
       indices_.push_back(batch.first_index + i);
     }
     pass_.enqueue(batch.num_samples, batch.outputs[0], labels, counts.stream(), stats_);
-    std::vector<TensorView> places{batch.targets[rules_.unit]};
-    if (rules_.position) places.push_back(batch.targets[*rules_.position]);
+    std::vector<TensorView> places{batch.targets[config_.unit]};
+    if (config_.position) places.push_back(batch.targets[*config_.position]);
     targets_.fetch(places, counts.stream());
   }
 
   void collect(CollectedBatch& collected) override {
     const metrics::TokenStatistics& stats = stats_.stats();
     if (stats.wrong_kind_sequence) {
-      check_kind(0, indices_[to_size(*stats.wrong_kind_sequence)], rules_.options.outputs);
+      check_kind(0, indices_[to_size(*stats.wrong_kind_sequence)], config_.options.outputs);
     }
     collected.not_finite.clear();
     auto& retained = collected.retained;
@@ -65,7 +65,7 @@ class TokenScorer : public BatchScorer {
     retained.columns[0].clear();
     for (std::size_t row = 0; row < indices_.size(); ++row) {
       SequenceRecord record{.index = indices_[row], .unit = target<std::int64_t>(0, row)};
-      if (rules_.position) record.position = target<std::int32_t>(1, row);
+      if (config_.position) record.position = target<std::int32_t>(1, row);
       add_up(stats.sequence(static_cast<std::int64_t>(row)), record);
       if (record.finite == 0) collected.not_finite.push_back(record.index);
       append_record(record, retained.columns[0]);
@@ -78,7 +78,7 @@ class TokenScorer : public BatchScorer {
     return targets_.views()[which].template as<const T>()[row];
   }
 
-  const TokenRules& rules_;
+  const TokenConfig& config_;
   metrics::TokenPass pass_;
   metrics::BatchTokens stats_;
   HostTensors targets_;
@@ -87,8 +87,8 @@ class TokenScorer : public BatchScorer {
 
 }  // namespace
 
-TokenRules::TokenRules(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
-                       std::size_t row_bytes, std::string_view position_target)
+TokenConfig::TokenConfig(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
+                         std::size_t row_bytes, std::string_view position_target)
     : options(given),
       metrics(given.metrics),
       resample_metrics(given.metrics),
@@ -107,9 +107,9 @@ TokenRules::TokenRules(const TaskOptions& given, std::vector<predictions::Column
   if (!position_target.empty()) position = target_named(given, position_target);
 }
 
-void check_token_scores(std::span<const TensorView> outputs, const TokenRules& rules) {
+void check_token_scores(std::span<const TensorView> outputs, const TokenConfig& config) {
   const TensorView& scores = token_scores(outputs);
-  const std::int64_t vocabulary = rules.options.metrics.num_classes;
+  const std::int64_t vocabulary = config.options.metrics.num_classes;
   if (scores.shape.size() == 3 && scores.shape[1] > 0 && scores.shape[2] >= vocabulary) return;
   throw Error(ErrorKind::model,
               format("the model returned {}, expected [rows, places, {} or more]: a score for each "
@@ -118,8 +118,8 @@ void check_token_scores(std::span<const TensorView> outputs, const TokenRules& r
               "Check that model and tokenizer belong together.");
 }
 
-std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenRules& rules) {
-  const std::int64_t vocabulary = rules.options.metrics.num_classes;
+std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenConfig& config) {
+  const std::int64_t vocabulary = config.options.metrics.num_classes;
   if (num_scores <= vocabulary) return {};
   return {
       format("the model scores {} tokens, the data set's vocabulary has {}: metrics mean "
@@ -127,9 +127,9 @@ std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenRu
              num_scores, vocabulary)};
 }
 
-std::unique_ptr<BatchScorer> make_token_scorer(const TokenRules& rules,
+std::unique_ptr<BatchScorer> make_token_scorer(const TokenConfig& config,
                                                const device::Device& device) {
-  return std::make_unique<TokenScorer>(rules, device);
+  return std::make_unique<TokenScorer>(config, device);
 }
 
 }  // namespace tally::tasks

@@ -21,11 +21,11 @@
 namespace tally::tasks {
 
 // Error(dataset) where a target is missing; Error(usage) for columns that there are not.
-struct TokenRules {
+struct TokenConfig {
   // all_columns: of predictions.h5; row_bytes: of a unit that is retained; position_target: the
   // target that says which one of its unit a sequence is, empty where that is not asked.
-  TokenRules(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
-             std::size_t row_bytes, std::string_view position_target = {});
+  TokenConfig(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
+              std::size_t row_bytes, std::string_view position_target = {});
 
   TaskOptions options;
   metrics::MetricSet metrics;
@@ -37,34 +37,34 @@ struct TokenRules {
 };
 
 // Error(model) if they are not scores of the vocabulary's tokens, at least, at each place.
-void check_token_scores(std::span<const TensorView> outputs, const TokenRules& rules);
+void check_token_scores(std::span<const TensorView> outputs, const TokenConfig& config);
 // num_scores: at each place, as many as there are tokens or more.
-std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenRules& rules);
-std::unique_ptr<BatchScorer> make_token_scorer(const TokenRules& rules,
+std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenConfig& config);
+std::unique_ptr<BatchScorer> make_token_scorer(const TokenConfig& config,
                                                const device::Device& device);
 
-// Rules: a TokenRules. Row: of a unit.
-template <class Rules, class Row>
-class TokenTask : public UnitCountingTask<Rules, Row> {
+// Config: a TokenConfig. Row: of a unit.
+template <class Config, class Row>
+class TokenTask : public UnitCountingTask<Config, Row> {
  public:
-  using UnitCountingTask<Rules, Row>::UnitCountingTask;
+  using UnitCountingTask<Config, Row>::UnitCountingTask;
 
   std::vector<predictions::ColumnSpec> sample_columns() const override {
     return {sequence_column()};
   }
   void check_outputs(std::span<const TensorView> outputs) const override {
-    check_token_scores(outputs, this->rules_);
+    check_token_scores(outputs, this->config_);
   }
   void bind_output_shapes(std::span<const TensorView> outputs) override {
     check_outputs(outputs);
     num_scores_ = outputs[0].shape[2];
   }
   std::vector<std::string> notes() const override {
-    return vocabulary_notes(num_scores_, this->rules_);
+    return vocabulary_notes(num_scores_, this->config_);
   }
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return make_token_scorer(this->rules_, device);
+    return make_token_scorer(this->config_, device);
   }
 
  private:

@@ -24,7 +24,7 @@ Attributes attributes_of(const fs::path& path) {
           static_cast<std::int64_t>(found.st_ino)};
 }
 
-// The facts of the files of a checkpoint, and of the folders that they lie in.
+// The attributes of the files of a checkpoint, and of the folders that they lie in.
 using Evidence = std::map<fs::path, Attributes>;
 
 struct Found {

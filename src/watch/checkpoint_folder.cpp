@@ -116,7 +116,7 @@ fs::path absolute_path(const fs::path& folder) {
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find, LookInterval interval,
+CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find, ScanInterval interval,
                                    const std::vector<Checkpoint>& known)
     : folder_(absolute_path(folder)), find_(std::move(find)), interval_(std::move(interval)) {
   for (const Checkpoint& checkpoint : known) settled_.insert(version_of(checkpoint));
@@ -141,7 +141,7 @@ Poll CheckpointFolder::scan() {
   poll.is_done = status_of(folder_ / kDone).has_value();
   std::map<std::string, Seen> seen;
   for (const fs::path& name : names_in(folder_)) {
-    auto now = look_at(name);
+    auto now = examine(name);
     if (!now) continue;
     const auto before = seen_.find(now->checkpoint.name);
     const bool is_unchanged = before != seen_.end() && now->is_unchanged_from(before->second);
@@ -168,7 +168,7 @@ CheckpointFolder::Version CheckpointFolder::version_of(const Checkpoint& checkpo
   return {checkpoint.name, checkpoint.bytes, checkpoint.modified_ns};
 }
 
-std::optional<CheckpointFolder::Seen> CheckpointFolder::look_at(const fs::path& name) const {
+std::optional<CheckpointFolder::Seen> CheckpointFolder::examine(const fs::path& name) const {
   const fs::path path = folder_ / name;
   if (!status_of(path)) return std::nullopt;
   Seen seen;
@@ -194,7 +194,7 @@ std::optional<CheckpointFolder::Seen> CheckpointFolder::look_at(const fs::path& 
 }
 
 // A version that has changed since the last scan is never ready and never given up. Each later scan
-// at an unchanged one that is not whole is a failure, up to kMostFailures.
+// that finds an unchanged one that is not whole is a failure, up to kMostFailures.
 void CheckpointFolder::decide(Seen& seen, bool is_unchanged, Poll& poll) {
   if (settled_.contains(version_of(seen.checkpoint))) return;
   if (!is_unchanged) {
@@ -227,19 +227,19 @@ void CheckpointFolder::put_off(const Checkpoint& checkpoint) {
 void CheckpointFolder::unreadable(const Checkpoint& checkpoint, const std::string& reason) {
   if (!take_out(checkpoint)) return;
   ++last_.num_waiting;
-  // The look that found it ready has entered it there.
+  // The scan that found it ready has entered it there.
   Seen& seen = seen_.at(checkpoint.name);
   ++seen.num_failures;
   seen.reason = reason;
 }
 
 bool CheckpointFolder::is_still(const Checkpoint& checkpoint) const {
-  const auto now = look_at(checkpoint.path.filename());
+  const auto now = examine(checkpoint.path.filename());
   return now && is_same_version(now->checkpoint, checkpoint);
 }
 
 bool CheckpointFolder::was_rewritten(const Checkpoint& checkpoint) const {
-  const auto now = look_at(checkpoint.path.filename());
+  const auto now = examine(checkpoint.path.filename());
   return now && !is_same_version(now->checkpoint, checkpoint);
 }
 

@@ -28,7 +28,7 @@ class WatchCoordinator {
   // that is not computed.
   explicit WatchCoordinator(const EvaluationSession& session);
 
-  // Scans at the folder, --poll after the scan before. Checkpoints that cannot be read are reported
+  // Scans the folder, --poll after the scan before. Checkpoints that cannot be read are reported
   // and passed over; where one is ready it is opened, and held against the model. Sleeps until the
   // next scan is due where there is none, at most until a signal.
   WatchStep next();

@@ -236,10 +236,16 @@ def of_families(rates: Rates) -> None:
 
     for name in FAMILIES:
         rates.tally(f"{name} bf16", f"timm:{name}.pt", 256, "--precision", "bf16", "--limit", 16384)
-        network = timm.create_model(name).eval().to("cuda", torch.bfloat16, memory_format=torch.channels_last)
-        for title, forward in (("PyTorch", network), ("torch.compile (default)", torch.compile(network))):
-            rates.record(f"{title}, {name} bf16, resident batch of 256",
-                         lambda forward=forward: resident_rate(forward, 256, torch.bfloat16))  # fmt: skip
+
+        def network(name: str = name) -> torch.nn.Module:
+            return timm.create_model(name).eval().to("cuda", torch.bfloat16, memory_format=torch.channels_last)
+
+        def resident(form: Callable[[torch.nn.Module], Callable], network: Callable = network) -> float:
+            return resident_rate(form(network()), 256, torch.bfloat16)
+
+        rates.record(f"PyTorch, {name} bf16, resident batch of 256", lambda resident=resident: resident(lambda net: net))
+        rates.record(f"torch.compile (default), {name} bf16, resident batch of 256",
+                     lambda resident=resident: resident(torch.compile))  # fmt: skip
 
 
 def main() -> None:

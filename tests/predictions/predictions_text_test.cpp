@@ -15,7 +15,7 @@ using testing::ElementsAre;
 std::vector<std::string> show(const std::filesystem::path& file,
                               const std::vector<std::int64_t>& rows,
                               const std::vector<std::string>& class_names = {},
-                              const FactsOf& more = {}) {
+                              const DetailsOf& more = {}) {
   return show_rows(SavedRows(file), rows, class_names, more);
 }
 
@@ -26,7 +26,7 @@ TEST(ShowRows, TablesNameClassesAndBeginWithWhatMatters) {
   saved.add("loss", std::vector<float>{0.25, 1, 2});
   saved.add("prediction", std::vector<std::int64_t>{1, -1, 3});
   const auto file = saved.close();
-  const FactsOf more = [](std::int64_t index) {
+  const DetailsOf more = [](std::int64_t index) {
     return std::vector<Detail>{{"site", std::to_string(index * 2)}};
   };
   EXPECT_THAT(show(file, {2, 0}, {"n\u00e9", "b\tc"}, more),
@@ -55,7 +55,7 @@ TEST(ShowRows, TextsHaveLinesOfTheirOwn) {
   saved.add_texts("id", {"one", "a\nb"});
   saved.add_texts("prediction", {"", std::string(5000, 'x')});
   const auto file = saved.close();
-  const FactsOf more = [](std::int64_t) {
+  const DetailsOf more = [](std::int64_t) {
     return std::vector<Detail>{{"odd", "1"}, {"question", "Who?", true}};
   };
   EXPECT_THAT(show(file, {1, 0}, {}, more),

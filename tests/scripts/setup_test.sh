@@ -167,7 +167,7 @@ leaves_out_what_only_gpus_need() {
   expect_exit 0 setup --no-build --with-dashboards
   if "$python" -c 'import triton' 2>/dev/null; then fail "Triton came with other packages"; fi
   expect_exit 5 setup --no-build --cuda 13 --no-install
-  expect_line "$scratch/err" "lacks packages of: GPUs"
+  expect_line "$scratch/err" "was made for CPUs, and --no-install was given"
   CUDACXX=nvcc expect_exit 0 setup --no-build --cuda 13
   "$python" -c 'import triton' || fail "Triton is not there for GPUs"
   expect_exit 0 setup --no-build --cuda none

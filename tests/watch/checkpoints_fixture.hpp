@@ -46,7 +46,7 @@ class Checkpoints : public ScratchFolder {
     now_s_ += kIntervalS;
     return folder.poll();
   }
-  LookInterval interval() {
+  ScanInterval interval() {
     return {kIntervalS, [this] { return now_s_; }};
   }
   std::vector<std::string> ready(CheckpointFolder& folder) { return names_of(scan(folder).ready); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of a language model: the sums over their windows, put together and scored.
+// Makes the documents of a language model: puts the sums over their windows together and scores
+// them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The questions of multiple choice: the records of their choices, put together and scored.
+// Makes the questions of multiple choice: puts the records of their choices together and scores
+// them.
 #pragma once
 
 #include <cstddef>

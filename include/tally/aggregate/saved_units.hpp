@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units that a predictions.h5 holds, as they were put together when it was written.
+// Reads units of a predictions.h5, as they were put together when it was written.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which Maker of UnitAggregator makes the units of which kind of task: a row for each kind.
+// Lists which Maker of UnitAggregator makes the units of which kind of task: a row for each kind.
 #pragma once
 
 #include <tally/aggregate/document_units.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // This class is the group of ranks of a job, by which they exchange data. Every member function but
-// the getters is collective; errors of MPI itself throw Error(environment).
+// the getters, claim_failure() and set_max_piece() is collective; errors of MPI itself throw
+// Error(environment).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data set for detection knows of its images: the objects they show, and where the model's
-// input lies in them.
+// Reads what a data set for detection knows of its images: the objects they show, and where the
+// model's input lies in them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data set of multiple choice knows of its questions: which samples are their choices, and
-// which one is right.
+// Reads what a data set of multiple choice knows of its questions: which samples are their choices,
+// and which one is right.
 #pragma once
 
 #include <cstdint>

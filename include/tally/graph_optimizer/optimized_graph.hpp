@@ -47,8 +47,8 @@ class OptimizedGraph {
   // The fewest rows that it runs well in the form of its last warm-up.
   virtual std::int64_t least_rows() const { return 1; }
 
-  // From the next warm-up on. On GPUs CpuKernels::torch alone changes anything: the graph then
-  // runs as it is.
+  // Changes what the next warm-up tries. On GPUs CpuKernels::torch alone changes anything: the
+  // graph runs as it is from this call on.
   virtual void use_kernels(CpuKernels kernels) = 0;
   // What may be faster than the last warm-up's; empty where there is nothing else to try.
   virtual std::vector<CpuKernels> other_kernels() const { return {}; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiple choice: shares of questions whose right choice is the likeliest, by three measures.
+// Counts questions of multiple choice whose right choice is the likeliest, by three measures.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ using RowWeights = std::span<const std::uint8_t>;
 // the last bit, but for the evidence of indices, which of weighted rows means nothing and stays 0.
 class PrecomputedUpdates {
  public:
-  // Of records that MetricSet::update() takes.
+  // Of records that MetricSet::update() takes, but those of detections, which are never weighted.
   template <std::ranges::contiguous_range Records>
   PrecomputedUpdates(const MetricSet& metrics, const Records& records) {
     prepare(metrics, std::span<const std::ranges::range_value_t<Records>>(records));

@@ -62,7 +62,7 @@ class TokenPass {
   explicit TokenPass(const TokenRules& rules) : rules_(rules) {}
 
   // Enqueues the pass, and the statistics' way to the host. Scores and labels as above, on the
-  // stream's device. The batch that `statistics` had before has landed.
+  // stream's device. The batch that `stats` had before has landed.
   void enqueue(std::int64_t num_sequences, const TensorView& scores, const TensorView& labels,
                const device::Stream& stream, BatchTokens& stats) const;
 

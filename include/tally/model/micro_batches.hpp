@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This decides how CPUs cut a batch: a piece is small enough for its tensors to stay in a core's
-// cache, and each thread runs one after the other.
+// Decides how CPUs cut a batch: a piece is small enough for its tensors to stay in a core's cache,
+// and each thread runs several pieces, one after the other.
 #pragma once
 
 #include <cstdint>

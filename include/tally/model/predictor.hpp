@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Predictor is a trained model that is ready to run: it takes tensors and returns tensors. No
-// header that includes this one sees LibTorch.
+// A Predictor is a trained model that is ready to run: it takes tensors and returns tensors. This
+// header shows nothing of LibTorch.
 #pragma once
 
 #include <cstddef>

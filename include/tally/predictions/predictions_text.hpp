@@ -27,12 +27,12 @@ struct Detail {
 };
 
 // More about the unit of an index, from elsewhere.
-using FactsOf = std::function<std::vector<Detail>(std::int64_t index)>;
+using DetailsOf = std::function<std::vector<Detail>(std::int64_t index)>;
 
 // A table, a line per row; where there are texts a paragraph per row. Classes go by number, and by
 // name where there are `class_names`. Throws Error(dataset).
 std::vector<std::string> show_rows(const SavedRows& saved, std::span<const std::int64_t> rows,
                                    const std::vector<std::string>& class_names,
-                                   const FactsOf& more);
+                                   const DetailsOf& more);
 
 }  // namespace tally::predictions

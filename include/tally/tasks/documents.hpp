@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units of language models: from the records of a document's windows to its metrics and its row
-// of predictions.h5.
+// Defines the units of language models: makes of the records of a document's windows its metrics
+// and its row of predictions.h5.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units of multiple choice: from the log likelihoods of a question's choices to the choice that
-// is made, its metrics and its row of predictions.h5.
+// Defines the units of multiple choice: makes of the log likelihoods of a question's choices the
+// choice that is made, its metrics and its row of predictions.h5.
 #pragma once
 
 #include <cstdint>

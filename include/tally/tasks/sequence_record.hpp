@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of a sequence whose tokens a language model scores: sums over its places. Units, such
-// as documents, are made of these records after the loop.
+// Defines the record of a sequence whose tokens a language model scores: sums over its places.
+// Units, such as documents, are made of these records after the loop.
 #pragma once
 
 #include <cstddef>

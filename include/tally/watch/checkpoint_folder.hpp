@@ -32,7 +32,7 @@ struct Poll {
 };
 
 // Between the end of a scan and the begin of the next, at least: what is written changes meanwhile.
-struct LookInterval {
+struct ScanInterval {
   double seconds = 0;
   std::function<double()> now_s;  // a clock that never goes back
 };
@@ -42,12 +42,12 @@ struct LookInterval {
 class CheckpointFolder {
  public:
   // `known`: versions that an earlier run has evaluated or given up. Reads nothing.
-  CheckpointFolder(const std::filesystem::path& folder, FindFiles find, LookInterval interval,
+  CheckpointFolder(const std::filesystem::path& folder, FindFiles find, ScanInterval interval,
                    const std::vector<Checkpoint>& known = {});
 
   // Scans if a scan is due; until then the answer is what the last scan found and nobody has dealt
   // with. A version is ready once it was the same in two scans one after the other, and in every
-  // look from then on until it is taken. One that was unreadable or not whole three times is
+  // scan from then on until it is taken. One that was unreadable or not whole three times is
   // broken: reported once, as if taken. What vanishes is forgotten, but comes back as what it was.
   // Throws Error(environment) where the folder itself cannot be read, and what `find` throws beside
   // Error(model).
@@ -78,14 +78,14 @@ class CheckpointFolder {
   static Version version_of(const Checkpoint& checkpoint);
 
   // None where the entry is no checkpoint, or has just vanished.
-  std::optional<Seen> look_at(const std::filesystem::path& name) const;
+  std::optional<Seen> examine(const std::filesystem::path& name) const;
   Poll scan();
   void decide(Seen& seen, bool is_unchanged, Poll& poll);
   bool take_out(const Checkpoint& checkpoint);  // of what is ready; false if it is not
 
   std::filesystem::path folder_;
   FindFiles find_;
-  LookInterval interval_;
+  ScanInterval interval_;
   double next_scan_s_ = -std::numeric_limits<double>::infinity();
   Poll last_;                         // less what was dealt with since
   std::map<std::string, Seen> seen_;  // in the last poll, by name

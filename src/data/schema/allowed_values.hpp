@@ -27,7 +27,7 @@ std::string expected_label_shape(const DataSetInfo& info);
 
 // Which integers tell a place, and how far they go.
 
-// Sets the range of a target or table: from 0 to the last place there is.
+// Sets the range of a target or table: from 0 to `most`.
 void set_range(DataSetInfo& info, std::string_view path, std::int64_t most);
 // Sets ColumnInfo::range and is_in_sequence of targets and tables; all columns are read already.
 void set_ranges(DataSetInfo& info);

@@ -39,7 +39,7 @@ void give_sources(Graph& graph, Hidden hidden) {
   register_hidden_operators();
   for (Node* node : all_nodes(graph.block())) {
     if (!is_a(node, {"aten::add", "aten::mul"})) continue;
-    // In 16 bits the fuser would otherwise see a whole attention (give_sources()).
+    // In 16 bits the fuser would otherwise see a whole attention (hidden_operators.hpp).
     if (hidden == Hidden::nothing && !is_float32(node->output())) continue;
     const torch::jit::WithInsertPoint here(node);
     for (const std::size_t i : {0U, 1U}) {

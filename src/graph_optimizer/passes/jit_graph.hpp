@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all who read or rewrite a TorchScript graph ask of it, and the steps that they share.
+// Answers what all passes that read or rewrite a TorchScript graph ask, and has the steps that they
+// share.
 #pragma once
 
 #include <functional>

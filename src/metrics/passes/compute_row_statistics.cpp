@@ -21,7 +21,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 bool is_finite(Row row, float peak, OutputKind kind) {
   // -Inf is the score of an impossible class; where all classes are impossible there is no
   // prediction.
-  return !has_bad_score(row, kind) && peak != -kInf;  // no class is possible
+  return !has_bad_score(row, kind) && peak != -kInf;
 }
 
 struct Found {

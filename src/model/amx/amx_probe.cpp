@@ -96,17 +96,17 @@ constexpr std::array<std::string_view, 8> kMklWithoutAmx{
 // - XNNPACK's products of int8, in models that were optimized for phones: no variable either, but
 //   of weights in 8 bits alone.
 // The caps keep AVX-512 and its bf16 where the processor has them, and force nothing where not.
-AmxDecision decide_amx(const AmxSupport& facts) {
+AmxDecision decide_amx(const AmxSupport& support) {
   AmxDecision decision;
-  decision.is_left_out = facts.is_announced && !facts.works;
+  decision.is_left_out = support.is_announced && !support.works;
   if (!decision.is_left_out) return decision;
-  std::string onednn_cap = facts.onednn_cap;  // read in any case
+  std::string onednn_cap = support.onednn_cap;  // read in any case
   std::ranges::transform(onednn_cap, onednn_cap.begin(),
                          [](unsigned char c) { return std::toupper(c); });
   if (std::ranges::find(kOnednnWithoutAmx, onednn_cap) == kOnednnWithoutAmx.end()) {
     decision.to_set.push_back({"ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16"});
   }
-  if (std::ranges::find(kMklWithoutAmx, facts.mkl_cap) == kMklWithoutAmx.end()) {
+  if (std::ranges::find(kMklWithoutAmx, support.mkl_cap) == kMklWithoutAmx.end()) {
     decision.to_set.push_back({"MKL_ENABLE_INSTRUCTIONS", "AVX512_E3"});
   }
   return decision;
@@ -115,12 +115,12 @@ AmxDecision decide_amx(const AmxSupport& facts) {
 namespace {
 
 bool decide() {
-  AmxSupport facts;
-  facts.is_announced = announces_amx();
-  facts.works = facts.is_announced && succeeds_in_child(multiply_tiles);
-  facts.onednn_cap = libtorch::onednn_cap();
-  if (const char* cap = std::getenv("MKL_ENABLE_INSTRUCTIONS")) facts.mkl_cap = cap;
-  const auto decision = decide_amx(facts);
+  AmxSupport support;
+  support.is_announced = announces_amx();
+  support.works = support.is_announced && succeeds_in_child(multiply_tiles);
+  support.onednn_cap = libtorch::onednn_cap();
+  if (const char* cap = std::getenv("MKL_ENABLE_INSTRUCTIONS")) support.mkl_cap = cap;
+  const auto decision = decide_amx(support);
   for (const auto& [name, value] : decision.to_set) setenv(name.c_str(), value.c_str(), 1);
   return decision.is_left_out;
 }

@@ -29,7 +29,7 @@ struct AmxDecision {
 };
 
 // A cap of the user's that leaves AMX out already is kept; one that allows it is replaced.
-AmxDecision decide_amx(const AmxSupport& facts);
+AmxDecision decide_amx(const AmxSupport& support);
 
 // Whether the processor says that it has AMX's tiles and their products of bf16 or int8, whatever
 // the kernel or a hypervisor makes of it.

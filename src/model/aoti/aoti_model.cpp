@@ -15,14 +15,14 @@
 namespace tally::model {
 namespace {
 
-void check_precision(const Package& package, const PackageInfo& facts, Precision precision) {
-  if (precision == Precision::model || name(precision) == facts.precision) return;
+void check_precision(const Package& package, const PackageInfo& info, Precision precision) {
+  if (precision == Precision::model || name(precision) == info.precision) return;
   // TF32 is a setting of the GPU's arithmetic and no type of weights.
-  if (precision == Precision::tf32 && facts.precision == "fp32") return;
+  if (precision == Precision::tf32 && info.precision == "fp32") return;
   const auto wanted = precision == Precision::tf32 ? "fp32" : name(precision);
   throw Error(ErrorKind::model,
               format("model '{}' was compiled in {}, --precision {} cannot change that",
-                     package.name, facts.precision, name(precision)),
+                     package.name, info.precision, name(precision)),
               format("Export it again with export_model.py --format pt2{} --precision {}.",
                      package.card->weights.are_swappable ? " --swappable" : "", wanted));
 }

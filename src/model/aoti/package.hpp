@@ -39,7 +39,7 @@ struct Package {
 // trusted to be what they seem: plain names, uncompressed.
 Package open_package(const NamedBytes& file);
 
-// Its card, with the facts without which nothing of a package may be run. Error(model) if it has
+// Its card, with the fields without which nothing of a package may be run. Error(model) if it has
 // none, or if the library is not the one that the card was written for.
 const ModelCard& checked_card(const Package& package);
 

@@ -57,7 +57,7 @@ class ScriptModule final : public Network {
   void freeze(TrainingMode mode, CpuKernels kernels);
   // Of one that is not frozen, and stays so: the operators of training that are active in it.
   std::vector<TrainingOperator> training_operators() const;
-  // Of a frozen one: whether runs must come one after the other (jit_graph.hpp). Without
+  // Of a frozen one: whether runs must come one after the other (side_effects.hpp). Without
   // state run() may be called by several threads at once, after a warm-up.
   bool keeps_state() const { return keeps_state_; }
   // Of a frozen one.

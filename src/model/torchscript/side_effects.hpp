@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frozen TorchScript graph does beside computing scores.
+// Finds what a frozen TorchScript graph does beside computing scores.
 #pragma once
 
 #include <torch/csrc/jit/ir/ir.h>

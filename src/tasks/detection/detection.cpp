@@ -114,11 +114,11 @@ Outputs outputs_in(Tensors outputs, const std::vector<std::string>& names) {
 
 class DetectionScorer : public BatchScorer {
  public:
-  DetectionScorer(const DetectionConfig& rules, const device::Device& device)
-      : rules_(rules), outputs_(device) {}
+  DetectionScorer(const DetectionConfig& config, const device::Device& device)
+      : config_(config), outputs_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
-    const Outputs found = outputs_in(batch.outputs, rules_.options.output_names);
+    const Outputs found = outputs_in(batch.outputs, config_.options.output_names);
     check_num_rows(found.scores.shape[0], batch.num_samples);
     first_index_ = batch.first_index;
     num_samples_ = batch.num_samples;
@@ -133,14 +133,14 @@ class DetectionScorer : public BatchScorer {
     // The columns are kRetainedBoxes, kRetainedLabels and kRetainedScores, all of them ragged.
     retained.columns.assign(3, {});
     retained.lengths.assign(3, {});
-    const Outputs outputs = outputs_in(outputs_.views(), rules_.options.output_names);
+    const Outputs outputs = outputs_in(outputs_.views(), config_.options.output_names);
     for (std::int64_t row = 0; row < num_samples_; ++row) {
       const bool finite = take(outputs, row, retained);
       const metrics::SampleRecord image{static_cast<std::uint64_t>(first_index_ + row), finite};
       if (!finite) collected.not_finite.push_back(first_index_ + row);
       // Only the evidence of samples is counted here. Detections are held against objects after the
       // loop, because objects are read from tables of the data set, not with the batches.
-      rules_.metrics.update(std::span(&image, 1), counts_->on_host());
+      config_.metrics.update(std::span(&image, 1), counts_->on_host());
     }
   }
 
@@ -160,11 +160,11 @@ class DetectionScorer : public BatchScorer {
   // State has no counters for it.
   std::int64_t label_of(const Outputs& outputs, std::int64_t row, std::int64_t place) const {
     const std::int64_t label = integer_at(outputs.labels, row * outputs.most() + place);
-    if (label < rules_.num_classes()) return label;
+    if (label < config_.num_classes()) return label;
     throw Error(
         ErrorKind::model,
         format("the model returned label {} for sample {}, the data set's classes are 0..{}", label,
-               first_index_ + row, rules_.num_classes() - 1),
+               first_index_ + row, config_.num_classes() - 1),
         "Export a model whose labels are the places of /classes/id.");
   }
 
@@ -197,7 +197,7 @@ class DetectionScorer : public BatchScorer {
     return finite;
   }
 
-  const DetectionConfig& rules_;
+  const DetectionConfig& config_;
   HostTensors outputs_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
@@ -226,12 +226,12 @@ class DetectionOfObjects : public CountingTask<DetectionConfig>, public Detectio
   }
 
   void check_outputs(Tensors outputs) const override {
-    outputs_in(outputs, rules_.options.output_names);
+    outputs_in(outputs, config_.options.output_names);
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<DetectionScorer>(rules_, device);
+    return std::make_unique<DetectionScorer>(config_, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(
@@ -242,11 +242,11 @@ class DetectionOfObjects : public CountingTask<DetectionConfig>, public Detectio
   }
 
   void count(std::span<const metrics::SampleRecord> images, exact::State& state) const override {
-    rules_.metrics.update(images, state);
+    config_.metrics.update(images, state);
   }
   void count(const ImageMatch& match, exact::State& state) const override {
-    rules_.metrics.update(std::span(match.objects), state);
-    rules_.metrics.update(std::span(match.detections), state);
+    config_.metrics.update(std::span(match.objects), state);
+    config_.metrics.update(std::span(match.detections), state);
   }
   exact::StateSpan objects(const exact::StateLayout& layout) const override {
     return layout.find("detections.objects");

@@ -7,15 +7,15 @@
 namespace tally::tasks {
 namespace {
 
-struct DocumentRules : TokenRules {
-  explicit DocumentRules(const TaskOptions& given)
-      : TokenRules(given, document_columns(), sizeof(metrics::LanguageModelRecord)) {}
+struct LanguageModelConfig : TokenConfig {
+  explicit LanguageModelConfig(const TaskOptions& given)
+      : TokenConfig(given, document_columns(), sizeof(metrics::LanguageModelRecord)) {}
 };
 
 }  // namespace
 
 std::unique_ptr<Task> make_language_model(const TaskOptions& options) {
-  return std::make_unique<TokenTask<DocumentRules, metrics::LanguageModelRecord>>(options);
+  return std::make_unique<TokenTask<LanguageModelConfig, metrics::LanguageModelRecord>>(options);
 }
 
 }  // namespace tally::tasks

@@ -67,19 +67,19 @@ struct MulticlassConfig {
 
 class MulticlassScorer : public BatchScorer {
  public:
-  MulticlassScorer(const MulticlassConfig& rules, std::int64_t max_samples,
+  MulticlassScorer(const MulticlassConfig& config, std::int64_t max_samples,
                    const device::Device& device)
-      : rules_(rules),
-        pass_(rules.metrics, rules.options.outputs, device),
+      : config_(config),
+        pass_(config.metrics, config.options.outputs, device),
         stats_(max_samples, device),
-        scores_(max_samples, rules.num_scores(), device) {}
+        scores_(max_samples, config.num_scores(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const TensorView& scores = scores_in(batch.outputs);
-    check_classes(scores.shape, rules_.options.metrics.num_classes);
+    check_classes(scores.shape, config_.options.metrics.num_classes);
     check_rows(batch);
     first_index_ = batch.first_index;
-    const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
+    const TensorView& labels = label_of(batch, config_.options, config_.label_position);
     // On a GPU the pass counts there, and only records are brought to the host; scores follow where
     // columns need them.
     pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, stats_);
@@ -88,15 +88,15 @@ class MulticlassScorer : public BatchScorer {
 
   void collect(CollectedBatch& collected) override {
     const metrics::RowStatistics& stats = stats_.stats();
-    check_kind(stats.wrong_kind_row, first_index_, rules_.options.outputs);
+    check_kind(stats.wrong_kind_row, first_index_, config_.options.outputs);
     collected.not_finite = not_finite_of(stats.rows);
-    const ClassSource source{scores_.view(), rules_.options.outputs, stats.rows};
-    record(source, std::ssize(stats.rows), rules_.columns, collected.records);
-    record(source, std::ssize(stats.rows), rules_.retained, collected.retained);
+    const ClassSource source{scores_.view(), config_.options.outputs, stats.rows};
+    record(source, std::ssize(stats.rows), config_.columns, collected.records);
+    record(source, std::ssize(stats.rows), config_.retained, collected.retained);
   }
 
  private:
-  const MulticlassConfig& rules_;
+  const MulticlassConfig& config_;
   metrics::MulticlassPass pass_;
   metrics::BatchStatistics stats_;
   HostScores scores_;
@@ -112,20 +112,20 @@ class Multiclass : public CountingTask<MulticlassConfig>, public ClassScores {
   Capabilities capabilities() const override { return {.class_scores = this}; }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
-    check_classes(scores_in(outputs).shape, rules_.options.metrics.num_classes);
+    check_classes(scores_in(outputs).shape, config_.options.metrics.num_classes);
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                            const device::Device& device) const override {
-    return std::make_unique<MulticlassScorer>(rules_, max_samples, device);
+    return std::make_unique<MulticlassScorer>(config_, max_samples, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
-    return {rules_.resample_metrics, rows_of(retained)};
+    return {config_.resample_metrics, rows_of(retained)};
   }
 
-  std::int64_t num_score_classes() const override { return rules_.options.metrics.num_classes; }
+  std::int64_t num_score_classes() const override { return config_.options.metrics.num_classes; }
 
   void one_vs_rest_scores(const predictions::RecordBatch& retained, std::span<float> scores,
                           std::span<std::uint8_t> targets) const override {

@@ -86,18 +86,19 @@ struct MultilabelConfig {
 
 class LabelScorer : public BatchScorer {
  public:
-  LabelScorer(const MultilabelConfig& rules, std::int64_t max_samples, const device::Device& device)
-      : rules_(rules),
-        pass_(rules.metrics, rules.options.outputs),
-        stats_(max_samples, rules.num_labels, device),
-        scores_(max_samples, rules.num_scores(), device) {}
+  LabelScorer(const MultilabelConfig& config, std::int64_t max_samples,
+              const device::Device& device)
+      : config_(config),
+        pass_(config.metrics, config.options.outputs),
+        stats_(max_samples, config.num_labels, device),
+        scores_(max_samples, config.num_scores(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const TensorView& scores = scores_in(batch.outputs);
-    rules_.check_shape(scores.shape);
+    config_.check_shape(scores.shape);
     check_rows(batch);
     first_index_ = batch.first_index;
-    const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
+    const TensorView& labels = label_of(batch, config_.options, config_.label_position);
     pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, stats_);
     scores_.fetch(batch, counts.stream());
   }
@@ -106,17 +107,17 @@ class LabelScorer : public BatchScorer {
     const metrics::LabelStatistics& stats = stats_.stats();
     // Whether the values are of the expected kind is known only now that the stream has passed the
     // batch.
-    check_kind(stats.wrong_kind_row, first_index_, rules_.options.outputs);
+    check_kind(stats.wrong_kind_row, first_index_, config_.options.outputs);
     collected.not_finite = not_finite_of(stats.rows);
-    const metrics::MetricOptions& options = rules_.metrics.options();
+    const metrics::MetricOptions& options = config_.metrics.options();
     const LabelSource source{scores_.view(), stats.view(), options.ignore_index.value_or(0),
                              static_cast<float>(options.threshold)};
-    record(source, std::ssize(stats.rows), rules_.columns, collected.records);
-    record(source, std::ssize(stats.rows), rules_.retained, collected.retained);
+    record(source, std::ssize(stats.rows), config_.columns, collected.records);
+    record(source, std::ssize(stats.rows), config_.retained, collected.retained);
   }
 
  private:
-  const MultilabelConfig& rules_;
+  const MultilabelConfig& config_;
   metrics::MultilabelPass pass_;
   metrics::BatchLabels stats_;
   HostScores scores_;
@@ -132,27 +133,27 @@ class Labelwise : public CountingTask<MultilabelConfig>, public ClassScores {
   Capabilities capabilities() const override { return {.class_scores = this}; }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
-    rules_.check_shape(scores_in(outputs).shape);
+    config_.check_shape(scores_in(outputs).shape);
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                            const device::Device& device) const override {
-    return std::make_unique<LabelScorer>(rules_, max_samples, device);
+    return std::make_unique<LabelScorer>(config_, max_samples, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
-    return {rules_.resample_metrics, retained_records(retained)};
+    return {config_.resample_metrics, retained_records(retained)};
   }
 
-  std::int64_t num_score_classes() const override { return rules_.num_labels; }
+  std::int64_t num_score_classes() const override { return config_.num_labels; }
 
   void one_vs_rest_scores(const predictions::RecordBatch& retained, std::span<float> scores,
                           std::span<std::uint8_t> targets) const override {
     const metrics::MultilabelRecords rows = retained_records(retained);
     std::ranges::copy(rows.probabilities, scores.begin());
     std::ranges::copy(rows.targets, targets.begin());
-    const auto labels = to_size(rules_.num_labels);
+    const auto labels = to_size(config_.num_labels);
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
       // A sample with NaN or Inf takes part in no curve, though its labels are known.
       if (rows.rows[i].finite) continue;

@@ -86,16 +86,16 @@ void append_question(const MultipleChoiceQuestion& question, const Chosen& chose
 
 namespace {
 
-struct MultipleChoiceRules : TokenRules {
-  explicit MultipleChoiceRules(const TaskOptions& given)
-      : TokenRules(given, multiple_choice_columns(), sizeof(metrics::MultipleChoiceRecord),
-                   "choice") {}
+struct MultipleChoiceConfig : TokenConfig {
+  explicit MultipleChoiceConfig(const TaskOptions& given)
+      : TokenConfig(given, multiple_choice_columns(), sizeof(metrics::MultipleChoiceRecord),
+                    "choice") {}
 };
 
 }  // namespace
 
 std::unique_ptr<Task> make_multiple_choice(const TaskOptions& options) {
-  return std::make_unique<TokenTask<MultipleChoiceRules, metrics::MultipleChoiceRecord>>(options);
+  return std::make_unique<TokenTask<MultipleChoiceConfig, metrics::MultipleChoiceRecord>>(options);
 }
 
 }  // namespace tally::tasks

@@ -105,12 +105,12 @@ bool is_finite(const TensorView& output, std::int64_t row) {
 
 class OutputScorer : public BatchScorer {
  public:
-  OutputScorer(const PredictConfig& rules, const device::Device& device)
-      : rules_(rules), outputs_(device) {}
+  OutputScorer(const PredictConfig& config, const device::Device& device)
+      : config_(config), outputs_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     // The shape may depend on the values of the inputs, so that the warm-up alone does not show it.
-    check_same(specs_of_outputs(batch.outputs, rules_.options.output_names), rules_.outputs);
+    check_same(specs_of_outputs(batch.outputs, config_.options.output_names), config_.outputs);
     check_rows(batch);
     first_index_ = batch.first_index;
     num_samples_ = batch.num_samples;
@@ -128,7 +128,7 @@ class OutputScorer : public BatchScorer {
       if (!finite) collected.not_finite.push_back(index);
       rows_.push_back({static_cast<std::uint64_t>(index), finite});
     }
-    rules_.metrics.update(rows_, counts_->on_host());
+    config_.metrics.update(rows_, counts_->on_host());
     // Nothing is scored, but samples are counted: they are the evidence that each was seen once.
     record(collected.records);
     retain(collected.retained);
@@ -137,18 +137,18 @@ class OutputScorer : public BatchScorer {
  private:
   void record(predictions::RecordBatch& records) const {
     records.num_rows = num_samples_;
-    records.columns.resize(rules_.columns.size());
-    for (std::size_t c = 0; c < rules_.columns.size(); ++c) {
-      const ColumnSpec& spec = rules_.columns[c];
+    records.columns.resize(config_.columns.size());
+    for (std::size_t c = 0; c < config_.columns.size(); ++c) {
+      const ColumnSpec& spec = config_.columns[c];
       auto& out = records.columns[c];
       out.resize(to_size(num_samples_ * spec.row_bytes()));
       // The index is the only column that is no output.
-      const auto output = std::ranges::find(rules_.outputs, spec.name, &ColumnSpec::name);
-      if (output == rules_.outputs.end()) {
+      const auto output = std::ranges::find(config_.outputs, spec.name, &ColumnSpec::name);
+      if (output == config_.outputs.end()) {
         fill_index(out);
       } else if (!out.empty()) {
         // Outputs are contiguous, so that the rows of samples come first and padding is left out.
-        std::memcpy(out.data(), outputs_.views()[to_size(output - rules_.outputs.begin())].data,
+        std::memcpy(out.data(), outputs_.views()[to_size(output - config_.outputs.begin())].data,
                     out.size());
       }
     }
@@ -161,14 +161,14 @@ class OutputScorer : public BatchScorer {
 
   void retain(predictions::RecordBatch& retained) const {
     retained.num_rows = num_samples_;
-    retained.columns.resize(rules_.retained.size());
+    retained.columns.resize(config_.retained.size());
     if (retained.columns.empty()) return;
     retained.columns[0].resize(rows_.size());
     std::ranges::transform(rows_, retained.columns[0].begin(),
                            [](const auto& row) { return std::byte{row.finite}; });
   }
 
-  const PredictConfig& rules_;
+  const PredictConfig& config_;
   HostTensors outputs_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
@@ -188,23 +188,23 @@ class Predict : public CountingTask<PredictConfig> {
   }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
-    specs_of_outputs(outputs, rules_.options.output_names);
+    specs_of_outputs(outputs, config_.options.output_names);
   }
 
   void bind_output_shapes(std::span<const TensorView> outputs) override {
-    auto found = specs_of_outputs(outputs, rules_.options.output_names);
+    auto found = specs_of_outputs(outputs, config_.options.output_names);
     // Every warm-up settles the outputs again, as with new weights in `tally watch`; they must stay
     // what they were.
-    if (!rules_.outputs.empty()) return check_same(found, rules_.outputs);
-    rules_.outputs = std::move(found);
-    if (rules_.columns.empty()) return;
-    rules_.columns.insert(rules_.columns.end(), rules_.outputs.begin(), rules_.outputs.end());
-    std::ranges::sort(rules_.columns, {}, &ColumnSpec::name);
+    if (!config_.outputs.empty()) return check_same(found, config_.outputs);
+    config_.outputs = std::move(found);
+    if (config_.columns.empty()) return;
+    config_.columns.insert(config_.columns.end(), config_.outputs.begin(), config_.outputs.end());
+    std::ranges::sort(config_.columns, {}, &ColumnSpec::name);
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<OutputScorer>(rules_, device);
+    return std::make_unique<OutputScorer>(config_, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(
@@ -213,7 +213,7 @@ class Predict : public CountingTask<PredictConfig> {
     // The index of a row can be 0: PrecomputedUpdates leaves out the evidence of indices.
     for (const std::byte finite : retained.columns.at(0))
       rows.push_back({0, finite != std::byte{0}});
-    return {rules_.resample_metrics, rows};
+    return {config_.resample_metrics, rows};
   }
 };
 

@@ -81,8 +81,8 @@ void check_logits(std::span<const TensorView> outputs) {
 
 class WindowScorer : public BatchScorer {
  public:
-  WindowScorer(const QuestionAnsweringConfig& rules, const device::Device& device)
-      : rules_(rules), outputs_(device), targets_(device) {}
+  WindowScorer(const QuestionAnsweringConfig& config, const device::Device& device)
+      : config_(config), outputs_(device), targets_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     check_logits(batch.outputs);
@@ -106,16 +106,16 @@ class WindowScorer : public BatchScorer {
       // The loop only collects spans: the windows of a question may lie on several ranks, and are
       // merged after it.
       const auto found =
-          candidates_of(window(static_cast<std::int64_t>(row)), rules_.options.answer_limits);
+          candidates_of(window(static_cast<std::int64_t>(row)), config_.options.answer_limits);
       if (!found.finite) collected.not_finite.push_back(indices_[row]);
-      append_record(indices_[row], found, rules_.options.answer_limits, rows.columns[0]);
+      append_record(indices_[row], found, config_.options.answer_limits, rows.columns[0]);
     }
   }
 
  private:
   template <class T>
   std::int64_t target(std::size_t which, std::int64_t row) const {
-    return targets_.views()[rules_.targets[which]].template as<const T>()[row];
+    return targets_.views()[config_.targets[which]].template as<const T>()[row];
   }
 
   AnswerWindow window(std::int64_t row) {
@@ -151,7 +151,7 @@ class WindowScorer : public BatchScorer {
     return apart;
   }
 
-  const QuestionAnsweringConfig& rules_;
+  const QuestionAnsweringConfig& config_;
   HostTensors outputs_, targets_;
   std::vector<std::int64_t> indices_;
   std::array<std::vector<float>, 2> apart_;
@@ -165,18 +165,18 @@ class QuestionAnswering : public UnitCountingTask<QuestionAnsweringConfig,
   }
 
   std::vector<predictions::ColumnSpec> sample_columns() const override {
-    return {candidates_column(rules_.options.answer_limits)};
+    return {candidates_column(config_.options.answer_limits)};
   }
 
   void check_outputs(std::span<const TensorView> outputs) const override { check_logits(outputs); }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<WindowScorer>(rules_, device);
+    return std::make_unique<WindowScorer>(config_, device);
   }
 
-  const AnswerLimits& limits() const override { return rules_.options.answer_limits; }
-  const AnswerPolicy& policy() const override { return rules_.options.answer_policy; }
+  const AnswerLimits& limits() const override { return config_.options.answer_limits; }
+  const AnswerPolicy& policy() const override { return config_.options.answer_policy; }
 };
 
 }  // namespace

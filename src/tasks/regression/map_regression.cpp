@@ -114,7 +114,7 @@ std::span<const float> values_of(const TensorView& row) {
 
 class MapCounter {
  public:
-  explicit MapCounter(const MapRegressionConfig& rules) : image_(rules.metrics) {}
+  explicit MapCounter(const MapRegressionConfig& config) : image_(config.metrics) {}
 
   static void check(const TensorView& values, const TensorView& targets) {
     check_image_size("values", map_shape(scores_in({&values, 1})), targets);
@@ -149,28 +149,28 @@ class MapRegression : public CountingTask<MapRegressionConfig> {
     const Shape shape = map_shape(scores_in(outputs));
     // All images have one size, which the column takes from the model's outputs. Each batch is
     // checked against the labels.
-    for (MapColumn& column : rules_.columns) {
+    for (MapColumn& column : config_.columns) {
       if (column.spec.name == "prediction") column.spec.row_shape = shape;
     }
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<SampleScorer<MapRegressionConfig, MapCounter>>(rules_, device);
+    return std::make_unique<SampleScorer<MapRegressionConfig, MapCounter>>(config_, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
     // The rows refer to `retained`, which outlives what is returned: Resampling promises it.
     const auto* sums = reinterpret_cast<const std::int64_t*>(retained.columns.at(1).data());
-    const std::size_t each = to_size(rules_.retained.at(1).spec.row_shape.at(0));
+    const std::size_t each = to_size(config_.retained.at(1).spec.row_shape.at(0));
     std::vector<DenseRegressionRecord> rows;
     for (const std::byte finite : retained.columns.at(0)) {
       rows.push_back(
           metrics::retained_dense_regression_record({sums, each}, finite != std::byte{0}));
       sums += each;
     }
-    return {rules_.resample_metrics, rows};
+    return {config_.resample_metrics, rows};
   }
 };
 

@@ -147,27 +147,27 @@ struct RegressionConfig {
 
 class RegressionScorer : public BatchScorer {
  public:
-  RegressionScorer(const RegressionConfig& rules, std::int64_t max_samples,
+  RegressionScorer(const RegressionConfig& config, std::int64_t max_samples,
                    const device::Device& device)
-      : rules_(rules), pass_(rules.metrics), batch_(max_samples, rules.num_outputs(), device) {}
+      : config_(config), pass_(config.metrics), batch_(max_samples, config.num_outputs(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const TensorView& scores = scores_in(batch.outputs);
-    check_shape(scores.shape, rules_.num_outputs());
+    check_shape(scores.shape, config_.num_outputs());
     check_rows(batch);
     pass_.enqueue(batch.first_index, batch.num_samples, scores,
-                  label_of(batch, rules_.options, rules_.label_position), counts, batch_);
+                  label_of(batch, config_.options, config_.label_position), counts, batch_);
   }
 
   void collect(CollectedBatch& collected) override {
     const Rows rows = batch_.rows();
     collected.not_finite = not_finite_of(rows);
-    record(rows, std::ssize(rows), rules_.columns, collected.records);
-    record(rows, std::ssize(rows), rules_.retained, collected.retained);
+    record(rows, std::ssize(rows), config_.columns, collected.records);
+    record(rows, std::ssize(rows), config_.retained, collected.retained);
   }
 
  private:
-  const RegressionConfig& rules_;
+  const RegressionConfig& config_;
   metrics::RegressionPass pass_;
   metrics::RegressionBatch batch_;
 };
@@ -181,25 +181,25 @@ class Regression : public CountingTask<RegressionConfig>, public ValuePairs {
   Capabilities capabilities() const override { return {.value_pairs = this}; }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
-    check_shape(scores_in(outputs).shape, rules_.num_outputs());
+    check_shape(scores_in(outputs).shape, config_.num_outputs());
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                            const device::Device& device) const override {
-    return std::make_unique<RegressionScorer>(rules_, max_samples, device);
+    return std::make_unique<RegressionScorer>(config_, max_samples, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
-    return {rules_.resample_metrics, retained_rows(retained, rules_.num_outputs())};
+    return {config_.resample_metrics, retained_rows(retained, config_.num_outputs())};
   }
 
-  std::int64_t num_pair_outputs() const override { return rules_.num_outputs(); }
+  std::int64_t num_pair_outputs() const override { return config_.num_outputs(); }
 
   void prediction_target_pairs(const predictions::RecordBatch& retained,
                                std::span<float> predictions,
                                std::span<float> targets) const override {
-    const auto rows = retained_rows(retained, rules_.num_outputs());
+    const auto rows = retained_rows(retained, config_.num_outputs());
     // A prediction that is not finite is copied, too: the NaN of its target leaves it out.
     fill_predictions(rows, std::as_writable_bytes(predictions));
     auto place = targets.begin();

@@ -115,12 +115,12 @@ Shape image_shape(const TensorView& output, std::int64_t num_classes) {
 
 class MaskCounter {
  public:
-  explicit MaskCounter(const SegmentationConfig& rules)
-      : num_classes_(rules.num_classes()),
+  explicit MaskCounter(const SegmentationConfig& config)
+      : num_classes_(config.num_classes()),
         // Only predictions.h5 has a value that stands for no class. A model that decides must name
         // a class for each pixel, and 255 from it is an error.
-        no_class_(rules.options.are_saved ? std::optional(rules.no_class()) : std::nullopt),
-        ignore_index_(rules.options.metrics.ignore_index),
+        no_class_(config.options.are_saved ? std::optional(config.no_class()) : std::nullopt),
+        ignore_index_(config.options.metrics.ignore_index),
         image_(num_classes_) {}
 
   void check(const TensorView& output, const TensorView& labels) const {
@@ -168,34 +168,34 @@ class Segmentation : public CountingTask<SegmentationConfig> {
   }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
-    image_shape(only_output(outputs), rules_.num_classes());
+    image_shape(only_output(outputs), config_.num_classes());
   }
 
   void bind_output_shapes(std::span<const TensorView> outputs) override {
-    const Shape shape = image_shape(only_output(outputs), rules_.num_classes());
-    const auto mask = std::ranges::find(rules_.columns, "prediction",
+    const Shape shape = image_shape(only_output(outputs), config_.num_classes());
+    const auto mask = std::ranges::find(config_.columns, "prediction",
                                         [](const MaskColumn& column) { return column.spec.name; });
-    if (mask == rules_.columns.end()) return;
+    if (mask == config_.columns.end()) return;
     mask->spec.row_shape = shape;
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<SampleScorer<SegmentationConfig, MaskCounter>>(rules_, device);
+    return std::make_unique<SampleScorer<SegmentationConfig, MaskCounter>>(config_, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
     const auto* counts = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
     // An image is recounted from its three counts for each class; its pixels were not retained.
-    const std::size_t each = to_size(3 * rules_.num_classes());
+    const std::size_t each = to_size(3 * config_.num_classes());
     std::vector<SegmentationRecord> rows;
     for (const std::byte finite : retained.columns.at(1)) {
-      rows.push_back(metrics::retained_segmentation_record({counts, each}, rules_.num_classes(),
+      rows.push_back(metrics::retained_segmentation_record({counts, each}, config_.num_classes(),
                                                            finite != std::byte{0}));
       counts += each;
     }
-    return {rules_.resample_metrics, rows};
+    return {config_.resample_metrics, rows};
   }
 };
 

@@ -149,7 +149,8 @@ const PickleValue* follow(const PickleValue& value, std::string_view path) {
   return nullptr;
 }
 
-// For a message: where names of the dict begin with `key`, --weights-prefix is what was meant.
+// Whether names of the dict begin with `prefix`: a message then says that --weights-prefix is
+// meant.
 bool has_names_under(const PickleValue& root, std::string_view prefix) {
   if (root.kind != PickleKind::dict) return false;
   for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {

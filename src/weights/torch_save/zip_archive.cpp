@@ -45,8 +45,8 @@ class Adapter final : public caffe2::serialize::ReadAdapterInterface {
   const ByteSource& bytes_;
 };
 
-template <class Call>
 // c10::Error has a backtrace of many lines in its text; our errors have one line.
+template <class Call>
 auto checked(std::string_view what, Call call) {
   try {
     return call();

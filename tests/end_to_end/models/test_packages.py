@@ -29,7 +29,7 @@ def prepared(data_dir: Path, cache_dir: Path) -> Prepared:
 @pytest.fixture(scope="module")
 def tiny(cache_dir: Path) -> Path:
     """The small model of the other tests, compiled; its card leaves the normalisation to the data set."""
-    model = f"{ROOT / 'tests' / 'end_to_end' / 'small.py'}:TinyNet"
+    model = f"{ROOT / 'tests' / 'end_to_end' / 'support' / 'small.py'}:TinyNet"
     shape = f"3,{small.HEIGHT},{small.WIDTH}"
     return Cache(cache_dir).tool("tiny.pt2", *EXPORT, "--model", model, "--input-shape", shape)
 
