@@ -93,7 +93,8 @@ Lines describe_script(const NamedBytes& file) {
 }
 
 Lines describe_package(const NamedBytes& file) {
-  // Its card is not held against its code here, so that a package that cannot run is shown as well.
+  // Its card is not compared with its code here, so that a package that cannot run is shown as
+  // well.
   const auto package = open_package(file);
   Lines lines{"AOTInductor package (.pt2)"};
   lines.push_back(format("compiled for: {}, {} {}, {}", package.device, package.platform,

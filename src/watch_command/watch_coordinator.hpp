@@ -29,7 +29,7 @@ class WatchCoordinator {
   explicit WatchCoordinator(const EvaluationSession& session);
 
   // Scans the folder, --poll after the scan before. Checkpoints that cannot be read are reported
-  // and passed over; where one is ready it is opened, and held against the model. Sleeps until the
+  // and passed over; where one is ready it is opened, and compared with the model. Sleeps until the
   // next scan is due where there is none, at most until a signal.
   WatchStep next();
 

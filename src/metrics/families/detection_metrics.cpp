@@ -120,7 +120,7 @@ FamilyEntry detection_family() {
           }};
 }
 
-// Detections are held against objects after the loop: no pass counts them.
+// Detections are matched with objects after the loop: no pass counts them.
 template void MetricSet::add(std::span<const ObjectRow>, exact::State&) const;
 template void MetricSet::add(std::span<const DetectionRecord>, exact::State&) const;
 

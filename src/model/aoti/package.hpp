@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The content of an AOTInductor package (.pt2): checked, described, held against this machine, not
+// The content of an AOTInductor package (.pt2): checked, described, compared with this machine, not
 // yet loaded.
 #pragma once
 

@@ -138,7 +138,7 @@ class DetectionScorer : public BatchScorer {
       const bool finite = take(outputs, row, retained);
       const metrics::SampleRecord image{static_cast<std::uint64_t>(first_index_ + row), finite};
       if (!finite) collected.not_finite.push_back(first_index_ + row);
-      // Only the evidence of samples is counted here. Detections are held against objects after the
+      // Only the evidence of samples is counted here. Detections are matched with objects after the
       // loop, because objects are read from tables of the data set, not with the batches.
       config_.metrics.update(std::span(&image, 1), counts_->on_host());
     }
