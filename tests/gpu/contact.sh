@@ -13,7 +13,7 @@
 #                   correct   kernels, graphs, NCCL, end to end    9 minutes
 #                   rates     images per second, beside PyTorch    9 minutes
 #                   families  networks that nothing was tuned for  9 minutes
-#                   packages  models compiled for this GPU (.pt2)  9 minutes
+#                   packages  models compiled for this GPU (.pt2) 11 minutes
 #                   inspect   compute-sanitizer and ncu            9 minutes
 #                   default: all, one after another
 #

@@ -124,7 +124,7 @@ run_rates() { measure rates 520; }
 run_families() { measure "rates of families" 520 --what families; }
 
 run_packages() {
-  measure "rates of packages" 280 --what packages
+  measure "rates of packages" 420 --what packages
   run_pytest "end to end, packages" 240 tests/end_to_end/test_on_gpu.py -k package
 }
 

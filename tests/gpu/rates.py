@@ -33,17 +33,17 @@ SCRIPTS = {
     "resnet18-32.pt": ["--input-shape", "3,32,32"],
     "vit_b_16.pt": [],
 }
+# Of timm, from families whose networks have little in common on a GPU.
+FAMILIES = ("mobilenetv3_large_100", "efficientnet_b0", "resnext50_32x4d", "densenet121", "convnext_tiny",
+            "swin_tiny_patch4_window7_224")  # fmt: skip
+
 COMPILED = ["--format", "pt2", "--device", "cuda", "--precision"]
 PACKAGES = {
     "resnet50-bf16.pt2": [*COMPILED, "bf16"],
     "resnet50-bf16-256.pt2": [*COMPILED, "bf16", "--batch-size", "256"],
     "resnet18-32-fp32.pt2": [*COMPILED, "fp32", "--input-shape", "3,32,32"],
     "vit_b_16-bf16.pt2": [*COMPILED, "bf16"],
-}
-
-# Of timm, from families whose networks have little in common on a GPU.
-FAMILIES = ("mobilenetv3_large_100", "efficientnet_b0", "resnext50_32x4d", "densenet121", "convnext_tiny",
-            "swin_tiny_patch4_window7_224")  # fmt: skip
+} | {f"timm:{name}-bf16.pt2": [*COMPILED, "bf16"] for name in FAMILIES}
 
 
 def write_data(path: Path, num_samples: int, side: int = 224) -> None:
@@ -227,6 +227,8 @@ def of_packages(rates: Rates) -> None:
         rates.tally(f"ResNet-50 bf16, package ({form})", f"resnet50-{file}.pt2", 256)
     rates.tally("ViT-B/16 bf16, package (any batch)", "vit_b_16-bf16.pt2", 256, "--limit", 16384)
     rates.tally("ResNet-18 of 32 x 32 fp32, package", "resnet18-32-fp32.pt2", 64, data="small.h5")
+    for name in FAMILIES:
+        rates.tally(f"{name} bf16, package (any batch)", f"timm:{name}-bf16.pt2", 256, "--limit", 16384)
 
 
 def of_families(rates: Rates) -> None:
