@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 from house import House, includes, room_of, sources, texts
@@ -72,6 +73,13 @@ def unused_permissions(root: Path, house: House) -> Iterator[str]:
         for other in allowed if (root / "src" / room).is_dir() else ():
             if (room, other) not in used:
                 yield f"src/rooms.txt: {room} may use {other}, and includes nothing of it"
+    files = [(file, {house.vendor_of(include.header) for include in includes(text) if not include.quoted})
+             for file, text in sources(root, "include", "src")]  # fmt: skip
+    for vendor, patterns in house.vendors.items():
+        for pattern in patterns:
+            found = [vendors for file, vendors in files if fnmatch(file, pattern)]
+            if found and not any(vendor in vendors for vendors in found):
+                yield f"src/rooms.txt: {pattern} may include <{vendor}…>, and does not"
 
 
 def vendor_includes(root: Path, house: House) -> Iterator[str]:

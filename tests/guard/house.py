@@ -38,15 +38,20 @@ class House:
         vendors = {key: tuple(rest.split()) for key, _, rest in split["vendors"]}
         return House(rooms, vendors, tuple(" ".join(sections["system"]).split()))
 
+    def vendor_of(self, header: str) -> str | None:
+        """The row of the table that `header` belongs to: the longest beginning; None where no row has it."""
+        matching = [prefix for prefix in self.vendors if header.startswith(prefix)]
+        return max(matching, key=len, default=None)
+
     def header_problem(self, file: str, header: str) -> str | None:
         """Why `file` may not include <header>; None if it may."""
         if "." not in header and "/" not in header:
             return None
-        matching = [prefix for prefix in self.vendors if header.startswith(prefix)]
-        if not matching:
+        vendor = self.vendor_of(header)
+        if vendor is None:
             known = any(header == name or name.endswith("/") and header.startswith(name) for name in self.system)
             return None if known else "is of a library that rooms.txt does not name"
-        allowed = self.vendors[max(matching, key=len)]
+        allowed = self.vendors[vendor]
         if any(fnmatch(file, pattern) for pattern in allowed):
             return None
         return f"may stand in {', '.join(allowed)} only"
