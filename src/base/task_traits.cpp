@@ -3,6 +3,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/indexed_table.hpp>
 #include <tally/base/task_traits.hpp>
 
 namespace tally {
@@ -72,13 +73,8 @@ constexpr std::array kTasks{
 };
 
 // task_traits() takes the kind as an index, and help and messages list the names in this order.
-constexpr bool is_in_order() {
-  for (std::size_t i = 0; i < kTasks.size(); ++i) {
-    if (kTasks[i].kind != static_cast<TaskKind>(i)) return false;
-  }
-  return std::ranges::is_sorted(kTasks, {}, &TaskTraits::name);
-}
-static_assert(is_in_order() && kTasks.size() == kNumTasks);
+static_assert(kTasks.size() == kNumTasks && is_indexed_by(kTasks, &TaskTraits::kind));
+static_assert(std::ranges::is_sorted(kTasks, {}, &TaskTraits::name));
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/indexed_table.hpp>
 
 namespace tally {
 namespace {
@@ -23,6 +24,8 @@ constexpr std::array kDTypes{
     DTypeInfo{DType::i64, "int64", 8},     DTypeInfo{DType::f16, "float16", 2},
     DTypeInfo{DType::bf16, "bfloat16", 2}, DTypeInfo{DType::f32, "float32", 4},
     DTypeInfo{DType::f64, "float64", 8}};
+
+static_assert(is_indexed_by(kDTypes, &DTypeInfo::dtype));
 
 const DTypeInfo& info(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
 

@@ -46,8 +46,8 @@ class NcclReducer final : public Reducer {
  public:
   // Collective. Agrees on the version of NCCL and makes the communicator; a state is added up in
   // pieces. After a failure of one rank all throw AgreedFailure(environment), and
-  // the communicator is aborted. Throws Error(environment) where a peer does not answer at all: the
-  // job must end then, without another call of NCCL. `comm` must outlive the reducer.
+  // the communicator is aborted. Where a peer does not answer at all, the job is ended by
+  // fail_job(), without another call of NCCL. `comm` must outlive the reducer.
   NcclReducer(const Communicator& comm, const device::Device& device, NcclCalls calls,
               NcclPatience patience = NcclPatience::of_this_machine(), NcclSizes sizes = {});
   // Collective, unless an exception unwinds: then peers may never come, and NCCL is left alone.

@@ -61,8 +61,9 @@ void store(float value, DType type, std::byte* word) {
 double largest(DType type) { return type == DType::f16 ? 65504.0 : 3.38e38; }
 
 // Writes [channels, 256] words: what each byte becomes in each channel of the model, computed in
-// double. Throws Error(dataset) for a value that the type cannot hold; the comparison refuses NaN,
-// too.
+// double and rounded to float32, and from there to 16 bits where the type has these: as torch does,
+// which converts a normalised float32 image. Throws Error(dataset) for a value that the type cannot
+// hold; the comparison refuses NaN, too.
 void fill_table(const Normalisation& wanted, DType type, std::byte* word) {
   for (std::size_t c = 0; c < wanted.mean.size(); ++c) {
     for (std::int64_t level = 0; level < kLevels; ++level) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include <tally/base/indexed_table.hpp>
+
 namespace tally::weights {
 namespace {
 
@@ -25,6 +27,8 @@ constexpr std::array kElements{
     ElementInfo{ElementType::i8, 1, "int8", "CharStorage", "I8"},
     ElementInfo{ElementType::u8, 1, "uint8", "ByteStorage", "U8"},
     ElementInfo{ElementType::boolean, 1, "bool", "BoolStorage", "BOOL"}};
+
+static_assert(is_indexed_by(kElements, &ElementInfo::type));
 
 const ElementInfo& info(ElementType type) { return kElements.at(static_cast<std::size_t>(type)); }
 

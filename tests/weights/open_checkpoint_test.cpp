@@ -24,6 +24,8 @@ TEST(DescribeTest, NamesTensors) {
     EXPECT_EQ(lines.size(), 12u) << name;
   }
   EXPECT_THAT(lines_of("legacy.pth"), Contains("found at: state_dict"));
+  EXPECT_THAT(lines_of("deep_and_shallow.pth"), Contains("found at: state_dict"));
+  EXPECT_THAT(lines_of("deep_and_less_deep.pth"), Contains("found at: state_dict.model"));
   EXPECT_THAT(lines_of("bfloat16.pth"), Contains("  fc.bias bfloat16 [10]"));
   EXPECT_THAT(lines_of("complex.pth"), Contains("  skipped 'bn.weight' (ComplexFloatStorage)"));
 }

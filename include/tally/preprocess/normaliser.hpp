@@ -43,7 +43,7 @@ class Normaliser {
   Shape stored_;
   std::vector<int> source_channel_;  // stored channel for each channel of the model
   DType output_type_;
-  device::HostBuffer table_;  // [C, 256] of the output's type, each value rounded from double
+  device::HostBuffer table_;  // [C, 256] of the output's type
   device::DeviceBuffer table_on_device_;
   device::DeviceBuffer output_;
   std::unique_ptr<ThreadTeam> team_;  // on a CPU

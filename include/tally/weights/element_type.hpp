@@ -12,6 +12,7 @@ enum class ElementType { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
 
 std::string_view name(ElementType type);  // "float32", as torch prints it
 std::int64_t size_bytes(ElementType type);
+constexpr bool is_floating_point(ElementType type) { return type <= ElementType::bf16; }
 
 // Inverse of name(); none for a type that is not read.
 std::optional<ElementType> element_named(std::string_view torch_name);

@@ -5,7 +5,6 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -69,19 +68,19 @@ bool names_average(std::string_view key) {
 bool may_be_weight(const PickleValue& value) {
   if (value.kind != PickleKind::tensor) return false;
   if (value.tensor == nullptr) return true;
-  const auto type = *value.tensor->storage->type;
-  const bool is_floating = type == ElementType::f64 || type == ElementType::f32 ||
-                           type == ElementType::f16 || type == ElementType::bf16;
-  return is_floating && !value.tensor->shape.empty();
+  return is_floating_point(*value.tensor->storage->type) && !value.tensor->shape.empty();
 }
 
-// One search looks at each dict once, however often a pickle names it.
+// One search looks at each dict once at each depth at most, however often a pickle names it.
 class Search {
  public:
   // A checkpoint's own entries come before the tensors that may lie beside them.
   FoundDict run(const PickleValue& value, const std::string& path, int depth) {
-    const bool is_new = value.kind == PickleKind::dict && seen_.insert(&value).second;
-    if (!is_new || depth > kMaxDepth) return {};
+    // A dict may lie less deep on another path, and what is in it not too deep any more.
+    if (value.kind != PickleKind::dict || depth > kMaxDepth) return {};
+    const auto [seen, is_new] = seen_.emplace(&value, depth);
+    if (!is_new && seen->second <= depth) return {};
+    seen->second = depth;
     FoundDict found;
     // The usual names are tried in their order, each as deep as it goes, before the dict itself.
     for (const auto key :
@@ -130,7 +129,7 @@ class Search {
     return known->second;
   }
 
-  std::set<const PickleValue*> seen_;
+  std::map<const PickleValue*, int> seen_;  // at which depth
   std::map<const PickleValue*, bool> holds_weights_;
 };
 

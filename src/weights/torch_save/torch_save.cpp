@@ -136,7 +136,7 @@ bool looks_like_legacy_checkpoint(const ByteSource& bytes) {
 StoredWeights read_legacy_checkpoint(const ByteSource& bytes, std::string_view key) {
   // Only the pickles need more bytes; with a factor of 8 what was read in vain is at most a seventh
   // of the last part.
-  for (auto part = kFirstPart;; part *= 8) {
+  for (auto part = kFirstPart;; part = std::min(part * 8, kLongestPickles)) {
     const auto head = bytes.read(0, std::min(bytes.size(), part));
     const bool is_last = head.size() == bytes.size() || part >= kLongestPickles;
     try {
