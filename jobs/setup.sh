@@ -14,8 +14,8 @@
 #   --cuda WHICH    auto (default): for GPUs where there is nvcc; none: for CPUs alone, and a new
 #                   environment without Triton and what else only GPUs need (1.2 GB less);
 #                   13: for GPUs, with a compiler where there is no nvcc (Python packages, 270 MB);
-#                   12: for GPUs with drivers that are too old for CUDA 13, by a site's nvcc of CUDA 12
-#                   and PyTorch's wheels for it, in an environment of their own
+#                   12: for GPUs with drivers that are too old for CUDA 13, by a site's nvcc of CUDA 12.0
+#                   to 12.6 and PyTorch's wheels for it, in an environment of their own
 #   --with-cuda     the same as --cuda 13
 #   --with-dashboards  also install the packages that data_tools/publish.py publishes to
 #   --with-lint     also install the linters that .ci/run uses

@@ -6,7 +6,8 @@
 #
 #   --all [NAME…]       every test, or those named
 #   --record            keeps in tests/heavy.txt which heavy tests passed, and at which revision
-#   --heavy-seconds S   the gate, and as many heavy tests as fit into that time: those about changed parts first
+#   --heavy-seconds S   the gate, and as many heavy tests as fit into that time: first those not
+#                       known to have passed, then those about changed parts
 #
 # Other arguments go to ctest, and nothing is left out then: tests/run.sh -R exact runs some, tests/run.sh -N lists
 # all. Real data sets are found in TALLY_DATA_DIR; tests that need one are skipped where it is absent.
