@@ -8,7 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/data/column_values.hpp>
-#include <tally/data/multiple_choice.hpp>
+#include <tally/data/multiple_choice_tables.hpp>
 
 namespace tally::app {
 

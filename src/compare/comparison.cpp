@@ -5,7 +5,7 @@
 
 #include <tally/base/format.hpp>
 #include <tally/compare/comparison_text.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 
 #include "paired_bootstrap.hpp"
 #include "paired_samples.hpp"

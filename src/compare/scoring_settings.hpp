@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
 
 #include "saved_run.hpp"

@@ -153,7 +153,7 @@ std::optional<TriedGraph> CpuModule::try_samples(const Tensors& inputs) {
   }
   auto [profiled, scores, num_dropped_copies] = profile_shapes(graph(), std::move(stack));
   return TriedGraph{std::move(scores),
-                    piece_size(*profiled, inputs.front().size(0)).value_or(kAll)};
+                    micro_batch_size(*profiled, inputs.front().size(0)).value_or(kAll)};
 }
 
 // LibTorch leaves convolutions of one pixel to oneDNN from 16 samples on where it has one thread,

@@ -10,7 +10,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/data/column_values.hpp>
 #include <tally/data/detection_objects.hpp>
-#include <tally/data/multiple_choice.hpp>
+#include <tally/data/multiple_choice_tables.hpp>
 
 namespace tally::app {
 namespace {

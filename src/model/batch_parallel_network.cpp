@@ -226,7 +226,7 @@ std::optional<Tensors> BatchParallelNetwork::settle_pieces(const Tensors& few) {
     return std::nullopt;
   }
   refusal_.clear();
-  warm_up_piece(few, at_a_time_ > 0 ? at_a_time_ : trial->piece_size, 1);
+  warm_up_piece(few, at_a_time_ > 0 ? at_a_time_ : trial->micro_batch_size, 1);
   const auto least = network_->least_rows();
   if (at_a_time_ == 0 && pieces_.size < least) warm_up_piece(few, least, least);
   return trial->scores;

@@ -24,7 +24,7 @@ struct NamedTensor {
 // What a few samples show of a network.
 struct TriedSamples {
   Tensors scores;
-  std::int64_t piece_size = 0;  // samples that it runs best at a time
+  std::int64_t micro_batch_size = 0;  // samples that it runs best at a time
   bool writes_over_inputs = false;
 };
 

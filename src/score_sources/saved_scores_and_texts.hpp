@@ -16,7 +16,7 @@
 #include <tally/config/run_options.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/report/run_report.hpp>
 
 namespace tally::app {

@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/describe_data_set.hpp>
-#include <tally/data/multiple_choice.hpp>
+#include <tally/data/multiple_choice_tables.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

@@ -11,7 +11,7 @@
 #include <tally/data/column_values.hpp>
 #include <tally/data/describe_data_set.hpp>
 #include <tally/data/length_buckets.hpp>
-#include <tally/data/multiple_choice.hpp>
+#include <tally/data/multiple_choice_tables.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 
 #include "expect_error.hpp"
 

@@ -28,7 +28,7 @@ struct Scene {
   bool has_two_outputs = false;
   bool tries_samples = true;
   bool writes_over_inputs = false;
-  std::int64_t piece_size = 8;
+  std::int64_t micro_batch_size = 8;
   std::int64_t least_rows = 1;
   CpuExecutionSettings used;  // see Network::use()
   std::mutex mutex;
@@ -48,7 +48,7 @@ class PlayedNetwork final : public Network {
 
   std::optional<TriedSamples> try_samples(const Tensors& inputs) override {
     if (!scene_.tries_samples) return std::nullopt;
-    return TriedSamples{scores_of(inputs), scene_.piece_size, scene_.writes_over_inputs};
+    return TriedSamples{scores_of(inputs), scene_.micro_batch_size, scene_.writes_over_inputs};
   }
 
   Tensors run(Tensors inputs) override {

@@ -60,7 +60,7 @@ TEST_F(SplitTest, TheLastPieceIsFilledUp) {
 }
 
 TEST_F(SplitTest, OnePieceIsTheBatch) {
-  scene.piece_size = 64;
+  scene.micro_batch_size = 64;
   EXPECT_TRUE(run(1, 32).equal(batch(32) * 2));
   EXPECT_THAT(scene.rows, ElementsAre(32));
   EXPECT_EQ(network().form(), "played");

@@ -48,7 +48,7 @@ TEST_F(CpuExecutionSettingsTest, HalfAndTwiceAsManyAreOffered) {
 }
 
 TEST_F(CpuExecutionSettingsTest, NoMoreAreOfferedThanAThreadHas) {
-  scene.piece_size = 32;
+  scene.micro_batch_size = 32;
   warm_up(64);
   EXPECT_THAT(network.other_sizes(), ElementsAre(16));
 }

@@ -27,8 +27,8 @@ using StackOf = std::function<torch::jit::Stack(const torch::jit::Module&, const
 
 // What a few samples show of a graph.
 struct TriedGraph {
-  c10::IValue scores;           // as the graph gives them
-  std::int64_t piece_size = 0;  // samples that it runs best at a time
+  c10::IValue scores;                 // as the graph gives them
+  std::int64_t micro_batch_size = 0;  // samples that it runs best at a time
 };
 
 // All of it under InferenceMode and without LibTorch's optimizing executor. Runs throw what

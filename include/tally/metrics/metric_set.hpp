@@ -14,7 +14,7 @@
 
 #include <tally/base/task_traits.hpp>
 #include <tally/exact/state.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/metrics/sample_records.hpp>
 

@@ -13,7 +13,7 @@
 #include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/multiclass_statistics.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {

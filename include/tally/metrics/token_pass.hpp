@@ -11,7 +11,7 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {

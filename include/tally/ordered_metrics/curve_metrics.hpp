@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/metrics_from_curve_counts.hpp>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/ordered_metrics/curve_counts_and_points.hpp>
 
 namespace tally::ordered_metrics {

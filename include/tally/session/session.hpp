@@ -21,7 +21,7 @@
 #include <tally/device/gpus.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/evaluate/input_mapping.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/model/cpu_execution_settings.hpp>
 #include <tally/model/loaded_model.hpp>
 #include <tally/plan/batch_grid.hpp>

@@ -8,7 +8,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/config/run_options.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/model/card.hpp>
 #include <tally/session/session.hpp>
 

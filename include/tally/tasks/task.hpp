@@ -17,7 +17,7 @@
 #include <tally/exact/state.hpp>
 #include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/record_batch.hpp>
 #include <tally/tasks/answers.hpp>

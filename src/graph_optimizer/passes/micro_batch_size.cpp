@@ -47,7 +47,8 @@ void add(const Node* layer, Bytes& bytes) {
 
 }  // namespace
 
-std::optional<std::int64_t> piece_size(torch::jit::Graph& profiled, std::int64_t num_samples) {
+std::optional<std::int64_t> micro_batch_size(torch::jit::Graph& profiled,
+                                             std::int64_t num_samples) {
   Bytes bytes;
   for (const Node* node : all_nodes(profiled.block())) {
     if (is_a(node, kLayers)) add(node, bytes);

@@ -15,6 +15,6 @@ namespace tally::graph_optimizer {
 // Few samples keep what one layer hands to the next in the caches; but each piece reads all weights
 // anew. So it is the number of samples whose activations outweigh the weights, of which those of 16
 // bits count four times, and at least as many as make a layer's work worth its call.
-std::optional<std::int64_t> piece_size(torch::jit::Graph& profiled, std::int64_t num_samples);
+std::optional<std::int64_t> micro_batch_size(torch::jit::Graph& profiled, std::int64_t num_samples);
 
 }  // namespace tally::graph_optimizer

@@ -263,7 +263,7 @@ std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& inputs) {
   // The graph knows its scores as forward() returns them; tensors are taken out here.
   tried.scores = guarded([&] {
     auto found = impl_->optimized->try_samples(inputs).value();
-    tried.piece_size = found.piece_size;
+    tried.micro_batch_size = found.micro_batch_size;
     return std::move(found.scores);
   });
   return tried;

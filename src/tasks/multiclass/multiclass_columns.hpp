@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/metrics/sample_records.hpp>
 #include <tally/tasks/task.hpp>
 

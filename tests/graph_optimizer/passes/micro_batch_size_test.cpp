@@ -22,7 +22,7 @@ std::optional<std::int64_t> size_for(const at::Tensor& weight, const at::Tensor&
   const c10::InferenceMode guard;
   const auto frozen = torch::jit::freeze_module(module);
   const auto profile = profile_shapes(*frozen.get_method("forward").graph(), {frozen._ivalue(), x});
-  return piece_size(*profile.graph, x.size(0));
+  return micro_batch_size(*profile.graph, x.size(0));
 }
 
 // Activations of 3 x 3 x 256 x 256 and 8 x 254 x 254 numbers, weights of 216.

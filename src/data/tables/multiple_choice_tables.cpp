@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/data/multiple_choice.hpp>
+#include <tally/data/multiple_choice_tables.hpp>
 
 #include <algorithm>
 #include <array>
