@@ -19,7 +19,7 @@ namespace tally::model {
 struct StateDictMatch {
   std::vector<std::string> names;  // of the checkpoint's tensors whose parts are to be put
   std::string prefix;              // taken off those that begin with it
-  // What was chosen: conversions between floating-point types, prefixes taken off, entries passed
+  // What was chosen: conversions between types, prefixes taken off, entries passed
   // over. One line each.
   std::vector<std::string> notes;
 };

@@ -69,6 +69,19 @@ void note_choices(const weights::Checkpoint& checkpoint, const KeyMatch& fit,
   }
 }
 
+// Whole numbers of another type are taken where each is the same in the model's type: masks, for
+// example, which some releases of a library wrote as uint8 and others as bool.
+void require_same_numbers(const at::Tensor& source, const at::Tensor& target,
+                          const std::string& name) {
+  if (target.is_floating_point() || source.scalar_type() == target.scalar_type()) return;
+  if (source.to(target.scalar_type()).to(at::kLong).equal(source.to(at::kLong))) return;
+  throw Error(ErrorKind::model,
+              printable(format("the weights' '{}' has numbers that {}, the model's type, cannot "
+                               "hold",
+                               name, dtype_name(target))),
+              "Compare both files with 'tally inspect'.");
+}
+
 bool is_whole(const weights::StoredPart& part, const at::Tensor& target) {
   return part.first_element == 0 && target.sizes().vec() == part.shape &&
          contiguous_strides(part.shape) == part.element_strides;
@@ -196,6 +209,7 @@ void WeightLoader::copy_tensor_part(const std::string& name, const weights::Stor
   const c10::InferenceMode guard;
   const auto source = wrap(part, types_.at(name), bytes);
   auto target = target_of(name);
+  require_same_numbers(source, target, name);
   // The usual case needs no views and no second copy.
   if (is_whole(part, target)) {
     target.copy_(source);
