@@ -75,6 +75,8 @@ def _forms() -> dict[str, tuple[dict[str, object], dict[str, object]]]:
         "bf16": ({"model": get_model_state_dict(_sharded("bf16"))}, {}),
         "many_files": (get_model_state_dict(_sharded()), many_files),
         "own_names": ({"step": 7, "state_dict": {"net": get_model_state_dict(_sharded())}}, {}),
+        "beside_others": (get_model_state_dict(_sharded()) | {"optim_state": {"m": torch.ones(3)}, "rng": {"cpu": torch.ones(3)}}, {}),
+        "beside_a_step": ({"step": torch.tensor([7.0]), "encoder": get_model_state_dict(_sharded())}, {}),
         "full": ({"model": get_model_state_dict(sharded, options=StateDictOptions(full_state_dict=True))}, {}),
         "tensor_parallel": ({"model": get_model_state_dict(_tensor_parallel())}, {}),
         "first_kind": (get_model_state_dict(_first_kind_of_sharding()), {}),

@@ -29,7 +29,8 @@ class DistributedTest : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Ranks, DistributedTest, testing::Values("dcp-1", "dcp-2"));
 
 TEST_P(DistributedTest, IsReadAsByPyTorch) {
-  for (const auto* name : {"flat", "many_files", "first_kind", "replicated_bf16"}) {
+  for (const auto* name :
+       {"flat", "many_files", "first_kind", "replicated_bf16", "beside_others"}) {
     check(name, {}, {});
   }
   for (const auto* name :
@@ -51,6 +52,10 @@ TEST_P(DistributedTest, WithoutAUsualNameAllAreTaken) {
   const auto checkpoint = open_checkpoint(path("own_names"), {});
   EXPECT_TRUE(checkpoint.tensors.contains("state_dict.net.conv.weight"));
   EXPECT_THAT(checkpoint.skipped, Contains("'step' (no tensor)"));
+  const auto beside = open_checkpoint(path("beside_a_step"), {});
+  EXPECT_TRUE(beside.tensors.contains("encoder.conv.weight"));
+  EXPECT_FALSE(beside.tensors.contains("step"));
+  EXPECT_THAT(beside.skipped, Contains("'step' (beside the weights)"));
 }
 
 TEST_P(DistributedTest, IsDescribed) {

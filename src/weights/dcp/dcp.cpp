@@ -58,7 +58,7 @@ std::vector<ChunkRequest> chunks_of(const std::string& name, const SavedTensor& 
 std::vector<ChunkRequest> select(DcpMetadata& metadata, std::string_view key,
                                  Checkpoint& checkpoint) {
   const auto entries = metadata.entries();
-  auto weights = find_dcp_state_dict(metadata.arena(), entries, key);
+  auto weights = find_dcp_state_dict(metadata, entries, key);
   auto places = metadata.places();
   checkpoint.location = std::move(weights.location);
   checkpoint.skipped = std::move(weights.skipped);

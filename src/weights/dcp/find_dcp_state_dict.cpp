@@ -64,15 +64,42 @@ class Nested {
   std::map<std::pair<const PickleValue*, std::string_view>, PickleValue*> children_;
 };
 
-// For checkpoints whose weights lie under none of the usual names. By custom the states of
-// optimizers lie under `optimizer` or `optim`.
-DcpStateDict all_but_optimizer(const std::vector<SavedEntry>& entries) {
+// By custom the states of optimizers lie under `optimizer`, `optim`, `optimizer_state_dict` and the
+// like.
+bool is_optimizer(std::string_view outermost) { return outermost.starts_with("optim"); }
+
+// Tells whether tensors lie deeper than at the top, other than an optimizer's and averages.
+bool has_deeper_weights(const std::vector<SavedEntry>& entries,
+                        const std::vector<std::string>& averaged) {
+  return std::ranges::any_of(entries, [&](const SavedEntry& entry) {
+    const auto outermost = entry.path.front();
+    return entry.tensor != nullptr && entry.path.size() > 1 && !is_optimizer(outermost) &&
+           std::ranges::none_of(averaged, [&](const std::string& place) {
+             return place == outermost || place.starts_with(std::string(outermost) + ".");
+           });
+  });
+}
+
+// Tells whether the tensors at the top are but a step, a loss or the state of a random generator:
+// of one element, or of whole numbers.
+bool has_no_weights_at_top(DcpMetadata& metadata, const std::vector<SavedEntry>& entries) {
+  return std::ranges::all_of(entries, [&](const SavedEntry& entry) {
+    if (entry.tensor == nullptr || entry.path.size() > 1) return true;
+    const auto tensor = metadata.tensor(entry);
+    const bool is_whole = tensor.type && !is_floating_point(*tensor.type);
+    return is_whole || std::ranges::all_of(tensor.shape, [](auto size) { return size <= 1; });
+  });
+}
+
+// For checkpoints whose weights lie under none of the usual names.
+DcpStateDict all_but_optimizer(const std::vector<SavedEntry>& entries, bool is_top_skipped) {
   DcpStateDict weights;
   for (const auto& entry : entries) {
-    const auto outermost = entry.path.front();
     if (entry.tensor == nullptr) {
       weights.skipped.push_back(format("'{}' (no tensor)", entry.name));
-    } else if (outermost != "optimizer" && outermost != "optim") {
+    } else if (is_top_skipped && entry.path.size() == 1) {
+      weights.skipped.push_back(format("'{}' (beside the weights)", entry.name));
+    } else if (!is_optimizer(entry.path.front())) {
       weights.tensors.push_back({std::string(entry.name), &entry});
     }
   }
@@ -81,12 +108,16 @@ DcpStateDict all_but_optimizer(const std::vector<SavedEntry>& entries) {
 
 }  // namespace
 
-DcpStateDict find_dcp_state_dict(PickleArena& arena, const std::vector<SavedEntry>& entries,
+DcpStateDict find_dcp_state_dict(DcpMetadata& metadata, const std::vector<SavedEntry>& entries,
                                  std::string_view key) {
-  const Nested nested(arena, entries);
+  const Nested nested(metadata.arena(), entries);
   auto found = search_state_dict(nested.root());
-  if (key.empty() && found.dict == nullptr) {
-    auto all = all_but_optimizer(entries);
+  // A tensor at the top, such as a step, does not make the top the state_dict.
+  const bool is_top_skipped = found.dict == &nested.root() &&
+                              has_deeper_weights(entries, found.averaged) &&
+                              has_no_weights_at_top(metadata, entries);
+  if (key.empty() && (found.dict == nullptr || is_top_skipped)) {
+    auto all = all_but_optimizer(entries, is_top_skipped);
     if (!all.tensors.empty()) return all;
   }
   // Where nothing was found this throws the error that lists what there is.

@@ -21,10 +21,11 @@ struct DcpStateDict {
   std::vector<std::string> averaged;  // where EMA weights lie beside them
 };
 
-// Those of the state_dict at `key` (find_state_dict). With an empty key and nothing at a usual
-// name: all by their whole names, but what lies under `optimizer` or `optim`. Throws FormatError
+// Those of the state_dict at `key` (find_state_dict). With an empty key and no weights at a
+// usual name or at the top: all by their whole names, but what lies under a name that begins with
+// `optim`, and what lies at the top. Throws FormatError
 // saying what there is instead. `entries` outlive it.
-DcpStateDict find_dcp_state_dict(PickleArena& arena, const std::vector<SavedEntry>& entries,
+DcpStateDict find_dcp_state_dict(DcpMetadata& metadata, const std::vector<SavedEntry>& entries,
                                  std::string_view key);
 
 }  // namespace tally::weights
