@@ -66,12 +66,14 @@ std::optional<std::int64_t> free_of_groups() {
   std::optional<std::int64_t> least;
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("0::/")) continue;  // other lines are of version 1
-    for (auto group = line.substr(3); !group.empty(); group.erase(group.rfind('/'))) {
+    // In a container the root that it sees is a group of the node, and may have the limit.
+    for (auto group = line.substr(3);; group.erase(group.rfind('/'))) {
       const auto folder = "/sys/fs/cgroup" + group;
       const auto limit = number_in(folder + "/memory.max");
       const auto used = number_in(folder + "/memory.current");
       if (limit && used)
         least = std::min(least.value_or(*limit), *limit - *used + cached_bytes(folder));
+      if (group.empty() || group == "/") break;
     }
   }
   return least;

@@ -100,7 +100,7 @@ void add_checksums(const fs::path& source, const fs::path& target) {
   // The rename comes last: no reader sees a copy that was not compared and synced.
   original.require_unchanged();
   sync_file(copy.path());
-  publish_file(copy.path(), target);
+  publish_new_file(copy.path(), target);
 }
 
 }  // namespace tally::data
