@@ -24,8 +24,6 @@
 
 namespace tally::data {
 
-// An open data set keeps its file, what was found in it, and a reader for each column.
-
 struct DataSet::Impl {
   hdf5::Reader file;
   DataSetInfo info;

@@ -45,7 +45,7 @@ at::Tensor bits(const at::Tensor& input) {
 at::Tensor harmless(const at::Tensor& given) {
   auto probe = at::empty_strided(given.sizes(), given.strides(), given.options());
   if (!given.is_floating_point()) return probe.copy_(given);
-  constexpr std::int64_t kValues = 127;  // a prime: rows of any other length differ
+  constexpr std::int64_t kValues = 127;  // a prime: rows differ unless their length is a multiple
   const auto values = at::arange(kValues, at::TensorOptions(at::kLong));  // on the host
   const auto fractions = values.mul(37).remainder(kValues).to(at::kFloat).div(256);
   const auto repeated = fractions.repeat({given.numel() / kValues + 1}).slice(0, 0, given.numel());

@@ -9,7 +9,7 @@
 
 namespace tally::metrics {
 
-// Error(usage) for a task that has no metrics.
+// Error(usage) for a word that is no task.
 std::vector<FamilyEntry> families_of(std::string_view task);
 
 }  // namespace tally::metrics

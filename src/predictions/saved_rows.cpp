@@ -43,8 +43,8 @@ std::vector<T> converted(std::span<const std::byte> bytes) {
   return {stored.begin(), stored.end()};
 }
 
-// Returns no values where not every element has an exact T: uint64 has none, and floats are no
-// integers. Callers compare the number of values.
+// Returns no values where the elements are not read as T: uint64 is read as neither, and floats not
+// as integers. Callers compare the number of values. An int64 beyond 2^53 is rounded as double.
 template <class T>
 std::vector<T> numbers(hdf5::Element element, std::span<const std::byte> bytes) {
   using hdf5::Element;

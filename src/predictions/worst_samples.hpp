@@ -19,13 +19,13 @@ using Badness = double (*)(double first, double second);
 struct BadnessRule {
   bool has_classes = false;  // /label and /prediction are classes, or a mark for each
   Wrong wrong = Wrong::unknown;
-  std::string_view order = {};  // for people; empty: no row is worse than another
+  std::string_view order = {};  // for people
   Badness badness = nullptr;
   std::array<std::string_view, 2> columns = {};  // that it is given; the second may be empty
   std::string_view tie_break = {};  // a column, where the file has it: the smaller value is worse
 };
 
-// Null for a task whose rows are neither right nor wrong.
+// Null for `predict`, and for a word that is no task.
 const BadnessRule* find_badness_rule(std::string_view task);
 // Error(usage) for it.
 const BadnessRule& badness_rule_of(std::string_view task);

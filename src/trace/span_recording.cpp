@@ -11,8 +11,6 @@
 
 namespace tally::trace {
 
-// Installs the recorder and the observers of spans.
-
 // Makes `recorder` the one that spans go to; with null, spans are not recorded.
 void watch(Recorder* recorder);
 

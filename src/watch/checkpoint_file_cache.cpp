@@ -53,7 +53,8 @@ class Memory {
   explicit Memory(FindFiles find) : find_(std::move(find)) {}
 
   // An answer is sure once it was given twice while nothing that it rests on changed from before
-  // the second time to after it. What no checkpoint is may rest on more than its folder.
+  // the second time to after it. That something is no checkpoint is never sure, as
+  // that may rest on more than its own folder.
   std::vector<fs::path> files_of(const fs::path& path) {
     // The entry is empty until the search has returned, because it may throw.
     const Found before = std::exchange(found_[path], {});

@@ -226,8 +226,8 @@ StoredWeights read(const ByteSource& bytes, const std::string& name, FileKind ki
 Error no_checkpoint(const std::filesystem::path& folder) {
   return {ErrorKind::model,
           format("folder '{}' holds no checkpoint: none of .metadata, model.safetensors, "
-                 "pytorch_model.bin, their index, consolidated.*, one *.safetensors, "
-                 "*_model_states.pt, latest",
+                 "pytorch_model.bin, their index, pytorch_model_fsdp.bin, consolidated.*, one "
+                 "*.safetensors, *_model_states.pt, latest, pytorch_model_fsdp_0",
                  printable(folder.string())),
           "Give the file with the weights, or the folder of one checkpoint."};
 }

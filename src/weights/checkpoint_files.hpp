@@ -11,8 +11,6 @@
 
 namespace tally::weights {
 
-// Names of the files that lie in one folder.
-
 // Of a file in a folder itself: no path, nothing that leads out of it. What lies there may be a
 // link: caches are made of them.
 bool is_plain_name(std::string_view name);
@@ -40,7 +38,8 @@ struct Layout {
 
 // A file is an index by its name, else one file. A folder is, in this order,
 //   distributed, if it holds .metadata;
-//   what transformers would load: model.safetensors, its index, pytorch_model.bin, its index;
+//   what transformers and accelerate would load: model.safetensors, its index, pytorch_model.bin,
+//   its index, pytorch_model_fsdp.bin;
 //   of another index, of consolidated.* or of *.safetensors the only one;
 //   DeepSpeed's, by *_model_states.pt, or by `latest`, which names a folder in it;
 //   what lies in its folder pytorch_model_fsdp_0 (accelerate).

@@ -25,17 +25,17 @@ struct DescriptorTraits {
 };
 using UniqueDescriptor = UniqueHandle<DescriptorTraits>;
 
-// Bytes at a place in an open file; from several threads at once, for no file position is used. And
-// files without a name, gone with the process, however that ends.
-
 // All of `out` from `offset` on, whatever pieces the system gives it in. Empty when that worked,
-// else why not: what the system says, or "the file ends early".
+// else why not: what the system says, or "the file ends early". From several threads at once: no
+// file position is used.
 std::string read_at(int descriptor, std::int64_t offset, std::span<std::byte> out);
 
-// All of `bytes` to `offset`; empty when that worked, else what the system says.
+// All of `bytes` to `offset`; empty when that worked, else what the system says. From several
+// threads at once.
 std::string write_at(int descriptor, std::int64_t offset, std::span<const std::byte> bytes);
 
-// Where the file system can make files without a name; else an invalid handle and errno.
+// A file without a name, gone with the process, however that ends, where the file system can make
+// one; else an invalid handle and errno.
 UniqueDescriptor open_nameless(const std::filesystem::path& folder);
 // A file whose name is removed at once: for file systems that cannot (NFS, some FUSE).
 UniqueDescriptor open_and_unlink(const std::filesystem::path& folder);
@@ -68,8 +68,8 @@ class PartialFile {
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   // Syncs and closes it: what the disk or a server refuses is an Error(output) here at the latest.
   void finish();
-  // Finishes it and renames it to `path`, as publish_file() and publish_new_file() do. Where that
-  // fails it is removed.
+  // Finishes it and renames it to `path`, as publish_file() and publish_new_file() do. Where the
+  // rename fails, the temporary file is removed.
   void publish();
   void publish_new();
 
@@ -90,7 +90,7 @@ void sync_file(const std::filesystem::path& path);
 void sync_folder(const std::filesystem::path& folder);
 
 // Writes beside `path`, syncs, renames, syncs the folder. Throws Error(output); then `path` is as
-// it was and nothing else is left.
+// it was, or holds the new content where only syncing the folder failed. Nothing else is left.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 // Renames a temporary file that is synced to `path` and syncs the folder. Throws Error(output).

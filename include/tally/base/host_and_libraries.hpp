@@ -19,8 +19,6 @@ std::string cpu_model();
 // that has a limit (batch systems give jobs one). None where the kernel does not say.
 std::optional<std::int64_t> available_memory_bytes();
 
-// The shared libraries of this process: two copies of one split its state and hang or crash.
-
 // Files of all shared libraries in this process.
 std::vector<std::string> loaded_libraries();
 
@@ -28,7 +26,8 @@ std::vector<std::string> loaded_libraries();
 // that was loaded by several names counts once.
 std::vector<std::string> copies_of(std::string_view name, const std::vector<std::string>& loaded);
 
-// Throws Error(environment) naming both files where one of these libraries is loaded twice.
+// Throws Error(environment) naming both files where one of these libraries is loaded twice: two
+// copies of one split its state and hang or crash.
 void require_single_copies(const std::vector<std::string_view>& names,
                            const std::vector<std::string>& loaded);
 

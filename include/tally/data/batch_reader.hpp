@@ -27,7 +27,8 @@ struct Batch {
   std::optional<TensorView> lengths = std::nullopt;
   // Global index of each sample, where they do not follow one another: [samples.count].
   std::vector<std::int64_t> indices = {};
-  // Whether no sample behind it comes before one of this batch, or of one before it.
+  // Whether every sample of later batches comes, in the data set's order, after all samples of this
+  // batch and of those before it.
   bool ends_block = true;
 };
 

@@ -31,9 +31,7 @@ std::vector<T> read_column(DataSet& data_set, const ColumnInfo& column, std::int
   return rows;
 }
 
-// Rows of any length: a group of a data set with `values` and `offsets`.
-
-// Some rows that follow one another.
+// Some rows of any length that follow one another: of a group with `values` and `offsets`.
 struct RaggedRows {
   std::vector<std::int64_t> offsets = {0};  // [rows + 1], in bytes of `values`
   std::vector<std::byte> values;
@@ -52,8 +50,6 @@ struct RaggedRows {
 // Error(dataset) where offsets do not ascend from 0 to the number of values, or a checksum differs.
 RaggedRows read_ragged(DataSet& data_set, std::string_view path, std::int64_t first,
                        std::int64_t count);
-
-// Which subgroups a data set tells apart.
 
 // Metrics are kept for at most so many values of one group.
 inline constexpr std::size_t kMaxGroupValues = 4096;

@@ -75,7 +75,7 @@ struct DataSetInfo {
   // multilabel: the number of labels; regression: the number of values to be predicted per sample;
   // language-model and multiple-choice: tokens of the vocabulary.
   std::int64_t num_classes = 0;
-  // multilabel: of a label of a sample; regression: never there.
+  // multilabel: marks a single label of a sample, not the sample; regression: never set.
   std::optional<std::int64_t> ignore_index;
   std::vector<std::string> class_names;  // empty or num_classes
   ColumnsOfSamples columns;
@@ -123,8 +123,8 @@ class DataSet {
 
   const DataSetInfo& info() const;
 
-  // sha256 over structure, attributes and checksum tables; without tables also every target and
-  // group byte and the file size. Reads what it hashes.
+  // sha256 over structure, attributes and checksum tables; where a column has no table also every
+  // byte of targets, groups, lengths and tables, and the file size. Reads what it hashes.
   std::string identity() const;
 
   // Rows [first, first + count) of a column into `out`; rows past the checksum block's edges are

@@ -10,7 +10,8 @@
 namespace tally::data {
 
 // Lines for people: structure, normalisation, what the targets are (bounded), those not allowed
-// with their index, checksums, identity. Reads the targets only.
+// with their index, checksums, identity. Reads the targets and tables; where a column has no
+// checksums also groups and lengths, for the identity. Never the inputs.
 std::vector<std::string> describe(DataSet& data_set);
 
 // Reads everything; a line that says what that proves. Throws Error(dataset) at the first target

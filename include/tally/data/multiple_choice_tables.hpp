@@ -22,8 +22,9 @@ struct Choices {
 };
 
 // Of questions [first, first + count) of a data set of the task `multiple-choice`. Not collective.
-// Throws Error(dataset) naming the object, its index and value where a question has no choice, or
-// less than the right one, the choices of all are not all samples, or a checksum differs.
+// Throws Error(dataset) naming the object, its index and value where a question has no choice, the
+// right one is not among them, the choices of all questions together are not all samples, or a
+// checksum differs.
 Choices read_choices(DataSet& data_set, std::int64_t first, std::int64_t count);
 // The texts of all these choices, from the first of the first question on; UTF-8.
 RaggedRows read_choice_texts(DataSet& data_set, const Choices& choices);

@@ -41,8 +41,8 @@ int cuda_header_version();
 // nothing on the CPU. Throws Error(environment). Same twins.
 void make_current(const Device& device);
 
-// Memory of that GPU that nobody has taken; starts its driver. Throws Error(environment). Same
-// twins; 0 in a build without CUDA, where nobody asks.
+// Memory of that GPU that nobody has taken. Makes this process's context there, which itself takes
+// some. Throws Error(environment). Same twins; 0 in a build without CUDA, where nobody asks.
 std::int64_t free_bytes(const Device& gpu);
 
 // What the CUDA runtime answered when it was asked for the number of GPUs.

@@ -8,7 +8,8 @@
 namespace tally::digest {
 
 // One zlib stream (RFC 1950) that must give exactly `out.size()` bytes, its Adler-32 compared.
-// False where it is damaged, ends early or gives more or fewer; `out` then holds anything. What is
+// False where it is damaged, ends early or gives more or fewer, and where either has 4 GiB or more;
+// `out` then holds anything. What is
 // behind the stream is not looked at. From several threads at once.
 bool inflate_zlib(std::span<const std::byte> stream, std::span<std::byte> out);
 

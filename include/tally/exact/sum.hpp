@@ -8,7 +8,7 @@
 
 namespace tally::exact {
 
-// What a floating-point value adds to the limbs of an exact sum (sum.hpp), as integers: for code
+// What a floating-point value adds to the limbs of an exact sum, as integers: for code
 // that does the adding itself. Everything is constexpr, so that it is the same on CPUs and GPUs.
 
 inline constexpr int kLimbBits = 32;

@@ -10,8 +10,6 @@ namespace tally::hdf5 {
 // "1.10.8", of the library that is loaded.
 std::string library_version();
 
-// Telling HDF5 files from others.
-
 // Whether it is a regular file with HDF5's signature, which may stand behind a user block. A pipe
 // is not opened, which would block.
 bool is_hdf5_file(const std::filesystem::path& path);

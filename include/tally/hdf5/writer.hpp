@@ -61,8 +61,8 @@ class Writer {
   void write_strings(std::string_view path, std::span<const std::string> strings);
 
   // Attributes of a group or dataset that exists; one of the same name is replaced. Texts are
-  // stored with their own length, as UTF-8, filled up with NUL: HDF5 1.10 reads what is damaged in
-  // texts of variable length past the end of its memory.
+  // stored with their own length, as UTF-8, filled up with NUL: where texts of variable length are
+  // damaged, HDF5 1.10 reads past the end of its memory.
   void set_attribute(std::string_view object, std::string_view name, std::int64_t value);
   void set_attribute(std::string_view object, std::string_view name, double value);
   void set_attribute(std::string_view object, std::string_view name,

@@ -12,13 +12,13 @@ namespace tally::libtorch {
 
 // In the shapes, layouts and types of `inputs`. Floating-point ones hold a fixed pattern from -2 to
 // 2, in which a wrong axis or mask, or what samples of a batch have in common, shows; whole numbers
-// are 0 or 1, which are tokens of every vocabulary and both values of a mask, and begin with 1 in
-// each sample.
+// are 0 or 1, which are tokens of every vocabulary and both values of a mask. They begin with 1 in
+// each sample; where a sample has only one, 1 and 0 alternate.
 std::vector<at::Tensor> probe_inputs(const std::vector<at::Tensor>& inputs);
 
-// For GPUs, where a number that a network takes for an index can end the process: floating-point
-// ones are fractions below one half, which are 0 as the given zeros are, and whole numbers are the
-// given ones. In a pattern that differs from row to row.
+// For GPUs, where a number that a network takes for an index can end the process. Floating-point
+// numbers are fractions below one half: made an index they are 0, as the given zeros are. They
+// follow a pattern that differs from row to row. Whole numbers are the given ones.
 std::vector<at::Tensor> harmless_probes(const std::vector<at::Tensor>& inputs);
 
 // How far floating-point numbers may be from others, as a share of the largest of these.
@@ -40,8 +40,9 @@ inline constexpr Tolerance kOfBatchSizes{1e-4, 0.02, 1};
 std::vector<at::Tensor> tensors_of(const c10::IValue& value);
 
 // std::runtime_error with one line where floating-point numbers in `scores` are further from those
-// in `plain` than that, or finite where those are not, or where more than one in a hundred of whole
-// numbers, which may stand for classes, differ. Looks into tuples, lists and dicts.
+// in `plain` than that, where one is finite and the other is not, where more than one in a hundred
+// of whole numbers, which may stand for classes, differ, or where number, shapes or types of the
+// tensors do. Looks into tuples, lists and dicts.
 void check_close_enough(const c10::IValue& scores, const c10::IValue& plain,
                         Tolerance tolerance = kOfKernels);
 

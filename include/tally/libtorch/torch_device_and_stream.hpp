@@ -18,8 +18,6 @@ namespace tally::libtorch {
 
 c10::Device torch_device(const device::Device& device);
 
-// Torch's work on a stream of ours.
-
 // While it lives, what this thread lets torch do on a GPU is enqueued on the stream, whose device
 // is the current one. On the CPU it does nothing.
 class StreamScope {

@@ -25,8 +25,8 @@ struct MetricOptions {
   std::int64_t num_classes = 0;  // of a regression: outputs
   std::optional<std::int64_t> ignore_index = std::nullopt;
   std::int64_t confusion_max_classes = 2048;
-  // Metrics asked for; "standard" stands for the standard set, which an empty list means too, and
-  // "all" for everything that has a meaning.
+  // Metrics asked for; "standard" stands for the standard set, which an empty list means too, "all"
+  // for everything that has a meaning, and "none" for nothing.
   std::vector<std::string> names = {};
   Definitions definitions = Definitions::torchmetrics;
   std::int64_t calibration_bins = 15;

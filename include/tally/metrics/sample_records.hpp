@@ -129,8 +129,6 @@ struct SegmentationRecord {
   std::int64_t num_pixels = 0;
 };
 
-// An object of an image and a detection, as they are counted. Plain data.
-
 // By area an object is judged in several ranges, by overlap at several thresholds: COCO's. The
 // first range takes all areas.
 inline constexpr int kAllAreas = 0, kSmall = 1, kMedium = 2, kLarge = 3;

@@ -42,8 +42,8 @@ class MaskCounts {
   SegmentationRecord count(std::uint64_t index, std::span<const float> scores,
                            const TensorView& labels, std::optional<std::int64_t> ignore_index);
   // The same of classes that are decided: `classes` are of these types, too, of which `none` stands
-  // for scores that were not finite. Error(model) names another one that there is not, of whatever
-  // pixel.
+  // for scores that were not finite. Error(model) names a value that is neither a class nor
+  // `none`, even of a pixel that is not scored.
   SegmentationRecord count_decided(std::uint64_t index, const TensorView& classes,
                                    std::optional<std::int64_t> none, const TensorView& labels,
                                    std::optional<std::int64_t> ignore_index);

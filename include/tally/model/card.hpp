@@ -17,8 +17,9 @@ namespace tally::model {
 struct TensorSpec {
   std::string name;
   DType dtype = DType::f32;
-  Shape shape;       // -1 where it may vary; the first is the batch
-  std::string kind;  // outputs: "logits", "log-probabilities", "probabilities"; inputs: empty
+  Shape shape;  // -1 where it may vary; the first is the batch
+  // outputs: "logits", "log-probabilities", "probabilities"; empty for inputs and other outputs
+  std::string kind;
 };
 
 struct CardNormalisation {

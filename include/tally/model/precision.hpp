@@ -6,8 +6,8 @@
 
 namespace tally::model {
 
-// `model`: as it is in its file; `tf32`: float32 whose products a GPU
-// rounds to 10 bits of mantissa.
+// `model`: as it is in its file; `tf32`: float32 whose factors a GPU rounds to 10 bits of mantissa
+// before it multiplies them.
 enum class Precision { model, fp32, tf32, bf16, fp16 };
 
 std::string_view name(Precision precision);

@@ -60,15 +60,16 @@ class Predictor {
   // shapes are tried. Afterwards predict() gives the same bits for the same batch. The form, which
   // form() names, decides which bits; a replay on a GPU gives those of the form.
   virtual Outputs warm_up(std::span<const TensorView> inputs) { return predict(inputs); }
-  // Settles the same for batches of `batch_size` by kFewSamples in the shapes of `inputs`, for
-  // less time, and returns scores of so many; nothing where only warm_up() can tell.
+  // Settles the same for batches of `batch_size` by running only kFewSamples samples in the shapes
+  // of `inputs`, which takes less time, and returns the scores of these; nothing where only
+  // warm_up() can tell.
   virtual std::optional<Outputs> warm_up_small(std::span<const TensorView> /*inputs*/,
                                                std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
-  // From the next warm-up batch on. Changes nothing but TorchScript networks: on CPUs; on GPUs
-  // CpuKernels::torch stands for LibTorch's operators alone. What cannot be compiled so is compiled
-  // in a lesser way: form() says how.
+  // From the next warm-up batch on, and for TorchScript networks only: on CPUs the kernels that are
+  // named; on GPUs only CpuKernels::torch has an effect, LibTorch's operators alone. What cannot be
+  // compiled so is compiled in a lesser way: form() says how.
   virtual void use(const CpuExecutionSettings& /*way*/) {}
   // What may be faster than how the last warm-up batch ran: other kernels, or, with the same, fewer
   // or more samples at a time. Empty where there is nothing else to try.

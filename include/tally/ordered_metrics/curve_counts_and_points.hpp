@@ -21,8 +21,6 @@ struct CurveCounts {
   bool operator==(const CurveCounts&) const = default;
 };
 
-// The points of one class's curves, for tables and plots.
-
 // What counts as predicted positive at a point: scores >= threshold, or only scores above it.
 enum class ThresholdSide { at_least, above };
 

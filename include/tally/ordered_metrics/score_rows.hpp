@@ -27,8 +27,8 @@ struct ScoreRows {
 };
 
 // float32: scores as they are; -0 equals 0. bfloat16: every score is first rounded to the nearest
-// bfloat16, ties to even. Scores whose first 8 significant bits agree become equal, so metrics are
-// those of tied scores, exact for them; in return a class has at most 16,257 thresholds in [0, 1].
+// bfloat16, ties to even. Scores that round to the same number become equal, so metrics are those
+// of tied scores, exact for them; in return a class has at most 16,257 thresholds in [0, 1].
 enum class ScoreKeys { float32, bfloat16 };
 
 struct ScoreWindow {

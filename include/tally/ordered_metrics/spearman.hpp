@@ -49,9 +49,7 @@ std::optional<double> spearman(const SpearmanSums& sums);
 // The mean over outputs, at least one; none if one of them has none.
 std::optional<double> mean_spearman(std::span<const SpearmanSums> outputs);
 
-// The values of a regression on this rank, output by output.
-
-// What counts of one output.
+// What counts of one output, on this rank.
 struct PairValues {
   std::vector<float> predictions;
   std::vector<float> targets;
@@ -61,8 +59,6 @@ struct PairValues {
 // Not collective. Outputs first .. first + count - 1 of all rows of this rank, read in windows.
 // Error(numeric) names the first prediction that is NaN where the target counts.
 std::vector<PairValues> read_outputs(const PairRows& rows, std::int64_t first, std::int64_t count);
-
-// What some values add to the sums of a rank correlation.
 
 // Centred ranks of one output's predictions and targets, one weight for each; canonical.
 SpearmanSums spearman_partials(const Weights& weights, std::span<const std::int64_t> predictions,

@@ -14,8 +14,6 @@
 
 namespace tally::ordered_metrics {
 
-// The distinct scores of positives, class by class.
-
 // Class and score as one integer: sorted, classes ascend and the scores of a class descend.
 constexpr std::uint64_t score_key(std::size_t c, float score) {
   const auto bits = std::bit_cast<std::uint32_t>(score);

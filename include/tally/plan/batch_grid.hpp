@@ -53,9 +53,9 @@ class BatchGrid {
   std::int64_t batches_per_block_;
 };
 
-// A batch size below `grid`'s by which rank 0 computes fewer samples: of one batch per rank, two,
-// and so on the smallest that `suits` accepts, a smaller one only for a twentieth less to compute.
-// None if there is none.
+// A batch size below `grid`'s by which rank 0 computes fewer samples. For one batch per rank, for
+// two, and so on, the smallest size that `suits` accepts is tried; it is taken if rank 0 then
+// computes at least a twentieth less than by the best so far. None if no size does.
 std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size,
                                               const std::function<bool(std::int64_t)>& suits);
 

@@ -34,7 +34,8 @@ class SavedRows {
   bool has(std::string_view column) const;
   // One whose rows are of fixed size, as many as there are.
   hdf5::Dataset open(std::string_view column) const;
-  // Rows [first, first + count) as int64 or double, whatever number the file holds.
+  // Rows [first, first + count) as int64, of a file's integers, or as double, of any numbers; not
+  // of uint64.
   template <class T>
   std::vector<T> read(std::string_view column, std::int64_t first, std::int64_t count) const;
   // The same of a column that has one value in a row.

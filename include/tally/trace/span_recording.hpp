@@ -14,8 +14,6 @@
 
 namespace tally::trace {
 
-// A span of time in which a rank did one thing.
-
 // What a span belongs to; the `cat` of a trace.
 enum class Kind : std::uint8_t { phase, step, loop, data, collective, device };
 std::string_view name(Kind kind);
@@ -55,8 +53,6 @@ Event make_event(Kind kind, std::string_view name, std::int64_t begin_ns, std::i
 // As a viewer wants them: by rank, track and begin; of those that begin together the outer first.
 bool stands_before(const Event& a, const Event& b);
 
-// Keeps the events of one rank in bounded memory.
-
 // How many events a rank keeps. Those of batches have room of their own, so that a long loop cannot
 // drive out what follows it.
 struct Limits {
@@ -67,7 +63,8 @@ struct Limits {
 // Less where there are many ranks, so that the file of all stays readable.
 Limits limits_of(int world_size);
 
-// While it lives, spans of every thread end up here; at most one lives at a time.
+// Keeps the events of one rank in bounded memory. While it lives, spans of every thread end up
+// here; at most one lives at a time.
 class Recorder {
  public:
   explicit Recorder(const Limits& limits);
@@ -98,9 +95,6 @@ class Recorder {
   EventBuffer of_batches_, others_;
 };
 
-// Marks what a thread does from here to the end of the scope: for the recorder that lives, and for
-// a profiler's view. Where there is neither, a span is one branch.
-
 // An observer that sees every span begin and end, on its thread.
 struct Mirror {
   void (*begin)(const char* name) noexcept = nullptr;
@@ -119,6 +113,8 @@ namespace detail {
 extern std::atomic<bool> is_watched;
 }
 
+// Marks what a thread does from here to the end of the scope: for the recorder that lives, and for
+// a profiler's view. Where there is neither, a span is one branch.
 class Span {
  public:
   // `name` stays, and is at most Event::kMostName long. The seconds are added to *sum_s.

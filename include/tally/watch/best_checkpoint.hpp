@@ -8,9 +8,9 @@
 
 namespace tally::watch {
 
-// Whatever is at `best` stays usable until the new one takes its place, at once; where a copy is
-// interrupted, the next call clears away what it left. `checkpoint` is absolute. Both throw
-// Error(output).
+// Whatever is at `best` stays usable until the new one takes its place, at once but for a file
+// system that cannot exchange two names (atomic_replace.hpp); where a copy is interrupted, the next
+// call clears away what it left. `checkpoint` is absolute. All three throw Error(output).
 void link_best(const std::filesystem::path& checkpoint, const std::filesystem::path& best);
 
 // A file, or a folder with all that is in it; what links lead to is copied, too. False where

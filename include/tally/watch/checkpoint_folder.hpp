@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Polls the folder that training writes its checkpoints to. Only names and sizes are read, so that
-// it may lie on a network file system. It does not sleep: the caller decides when to poll.
+// Polls the folder that training writes its checkpoints to. Only names, sizes, times and, where
+// there are any, indices of shards are read, so that it may lie on a network file system. It does
+// not sleep: the caller decides when to poll.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes a trained model's weights as they lie in files: which tensors there are, and where
-// their bytes are. Only directories are read for it (names, shapes, places), never a tensor;
-// nothing in a file is executed.
+// their bytes are. Only directories are read for it (names, shapes, places), of torch.save's
+// old format the beginning of the file; nothing in a file is executed.
 #pragma once
 
 #include <cstddef>

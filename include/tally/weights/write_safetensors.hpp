@@ -12,7 +12,8 @@ namespace tally::weights {
 
 // names: of the tensors in the new file, each with the one that it has in the checkpoint. The file
 // lies at partial_path(path) until it is complete; one that is at `path` stays. The CRC-32 of what
-// is read from zip archives is compared. Holds a piece of 64 MiB, or the largest part, at a time.
+// is read from zip archives is compared. Holds a piece of 64 MiB, or the largest part, at a
+// time, and of a part that is not row-major a copy besides.
 // Error(model) where the checkpoint cannot be read or is damaged, Error(output) where the file
 // cannot be written.
 void write_safetensors(const Checkpoint& checkpoint,

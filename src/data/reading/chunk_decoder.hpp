@@ -20,8 +20,8 @@ class ChunkDecoder {
   explicit ChunkDecoder(const hdf5::DatasetInfo& info);
 
   // The elements of a chunk, all of `out`, from its stored bytes; bit i of `left_out` says that
-  // filter i was not applied. Empty when that worked, else what is wrong with the chunk ("…is
-  // damaged: …"); `out` then holds anything. From several threads at once.
+  // filter i was not applied. Empty when that worked, else what is wrong with the chunk ("does
+  // not inflate to 4096 bytes"); `out` then holds anything. From several threads at once.
   std::string decode(std::span<const std::byte> stored, std::uint32_t left_out,
                      std::span<std::byte> out) const;
 

@@ -30,7 +30,8 @@ ChecksumTable read_checksum_table(const hdf5::Reader& file, std::string_view col
 // ceil(num_rows / rows_per_block).
 std::int64_t num_blocks(std::int64_t num_rows, std::int64_t rows_per_block);
 
-// For writers: the largest power of two up to 64 whose block is at most 1 MiB.
+// For writers: the largest power of two up to 64 whose block is at most 1 MiB; 1 where
+// one row is larger.
 std::int64_t default_rows_per_block(std::int64_t row_bytes);
 
 // Of the group of tables.

@@ -37,19 +37,18 @@ void set_document_ranges(DataSetInfo& info) {
 
 std::vector<std::string> describe_documents(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
-  // Of any numbers that may be there: a sum may not fit int64.
-  double bytes = 0, words = 0;
+  std::int64_t bytes = 0, words = 0;
   for_each_run(info.num_units, [&](std::int64_t first, std::int64_t count) {
-    const auto add = [&](std::string_view path, double& sum) {
+    const auto add = [&](std::string_view path, std::int64_t& sum) {
       for (const std::int64_t n :
            read_column<std::int64_t>(data_set, info.table(path), first, count)) {
-        sum += static_cast<double>(n);
+        sum += n;
       }
     };
     add("/units/bytes", bytes);
     add("/units/words", words);
   });
-  return {format("{}: {:.16g} bytes, {:.16g} words", counted(info), bytes, words)};
+  return {format("{}: {} bytes, {} words", counted(info), bytes, words)};
 }
 
 }  // namespace

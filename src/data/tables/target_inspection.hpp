@@ -32,7 +32,7 @@ void append_each(Lines& lines, const DataSetInfo& info, const Text& text_of) {
 
 // Samples of each class, positives of each label, or least, mean and greatest value of each output
 // (at most 20 one by one); ignored ones; values that are not allowed (the first 10 with their
-// place). Reads /targets/label.
+// place). Reads /targets/label; of a task without labels the tables.
 std::vector<std::string> label_report(DataSet& data_set);
 
 }  // namespace tally::data

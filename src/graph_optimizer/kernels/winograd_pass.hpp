@@ -28,8 +28,6 @@ at::Tensor winograd_weight(const at::Tensor& weight);
 WinogradShape winograd_shape(at::IntArrayRef input_size, std::int64_t out_channels,
                              at::IntArrayRef padding);
 
-// Which convolutions of a TorchScript graph on the CPU Winograd's takes the place of.
-
 // For a profiled graph (profiled_graph.hpp) that has not run yet, on one thread. Convolutions where
 // it pays (3x3, stride 1, enough channels and tiles) become the operator kWinograd,
 // which takes over a ReLU that follows, or the sum with a tensor that nothing else needs any more,

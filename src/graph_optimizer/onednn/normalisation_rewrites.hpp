@@ -8,9 +8,6 @@
 
 namespace tally::graph_optimizer {
 
-// Batch normalisations, by their constant weights and statistics, as what oneDNN computes in one
-// pass with what stands beside them. Both functions are for a profiled graph (profiled_graph.hpp).
-
 // Of a linear layer whose results are flattened to [rows, channels] for its normalisation, and
 // brought into their shape again (LeViT), the normalisation becomes the weights: LibTorch folds
 // only one that follows on its layer directly. They are rounded to the weights' type, as LibTorch
@@ -24,9 +21,7 @@ void fold_into_linear_layers(torch::jit::Graph& graph);
 // but all of this to one with a single number. Returns whether it was replaced, and destroyed.
 bool replace_by_arithmetic(torch::jit::Graph& graph, torch::jit::Node* batch_norm);
 
-// Weights and biases of normalisations, as LibTorch's oneDNN fuser expects them.
-
-// For an aten::layer_norm or aten::batch_norm of a profiled graph (profiled_graph.hpp): ones and
+// For an aten::layer_norm or aten::batch_norm: ones and
 // zeros where it has none, and float32 for a layer normalisation in 16 bits, in which LibTorch
 // computes it, too.
 void complete_weights(torch::jit::Graph& graph, torch::jit::Node* norm);

@@ -28,8 +28,6 @@ bool is_function(const torch::jit::Node* node);
 // function by its reference code (GPT-2's GELU in 16 bits: a seventh of the speed).
 void prepend_factors_of_one(torch::jit::Graph& graph);
 
-// Arithmetic of a tensor and a number, as oneDNN Graph takes it.
-
 // A constant that a tensor is added to, multiplied with or divided by: a scalar, or, as traced ones
 // are, a floating-point tensor without dimensions. None for anything else.
 std::optional<double> constant_number(const torch::jit::Value* value);

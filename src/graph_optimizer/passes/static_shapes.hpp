@@ -7,8 +7,6 @@
 
 namespace tally::graph_optimizer {
 
-// Networks in which the shape of a tensor depends on the numbers in others.
-
 // Whether the result of an operator of a profiled graph (profiled_graph.hpp) has a shape, or is a
 // number that others may make a shape of, that depends on what is in the network's inputs, not on
 // their shapes alone; or whether it has branches. What was compiled for the shapes of one batch
@@ -20,8 +18,6 @@ bool has_varying_shapes(torch::jit::Graph& graph);
 // were made tensors on the way, stay as they are. LibTorch's oneDNN fuser takes a root of a number,
 // as scripted attention has it, for one of a tensor.
 void fold_numbers(torch::jit::Graph& graph);
-
-// Convolutions whose padding is a word.
 
 // Turns the padding of convolutions of images with padding='same' or 'valid' into numbers, as
 // passes over graphs expect it, where it is the same on both sides and the weights are constant.

@@ -144,7 +144,6 @@ constexpr double hinge_of(const Scored& scored, const Terms& terms, OutputKind k
   return std::max(0.0, 1.0 - margin);
 }
 
-// + 0.0: equal scores may be 0 and -0.
 constexpr Judgement judge(const Scored& scored, const Terms& terms, OutputKind kind, HingeOn on) {
   const bool is_logits = kind == OutputKind::logits;
   const double truth = probability_of(scored.truth, scored.peak, terms, kind);
@@ -154,6 +153,7 @@ constexpr Judgement judge(const Scored& scored, const Terms& terms, OutputKind k
       is_logits
           ? bounded_loss(natural_log(terms.sum) + (double{scored.peak} - double{scored.truth}))
           : negative_log_likelihood(scored.truth, 0.0, kind);
+  // Adding 0.0 makes 0 of -0: of equal scores one may be 0 and another -0.
   judgement.confidence = probability_of(scored.peak, scored.peak, terms, kind) + 0.0;
   judgement.brier = std::max(0.0, terms.squares / scale - 2.0 * truth + 1.0);
   if (on != HingeOn::nothing) judgement.hinge = hinge_of(scored, terms, kind, on);

@@ -43,8 +43,6 @@ Package open_package(const NamedBytes& file);
 // none, or if the library is not the one that the card was written for.
 const ModelCard& checked_card(const Package& package);
 
-// Is this machine the one a package was compiled for?
-
 // What /proc/cpuinfo says that this processor can do: "avx2", "fma", …; read once.
 const std::set<std::string>& cpu_features();
 

@@ -49,8 +49,8 @@ class ScriptModule final : public Network {
   void use_names(const ModelCard& card);
 
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
-  // the CPU the graph is then compiled for the batches that it sees (cpu_module.hpp), and for a GPU
-  // freed from what its export fixed (gpu_module.hpp).
+  // the CPU the graph is then compiled for the batches that it sees (cpu_module.hpp); for a GPU it
+  // is rid of the devices and settings that its export fixed (gpu_module.hpp).
   // Afterwards there are no parameters and no buffers, but for those that forward() writes to.
   // Where operators of training are active in it: Error(model), or nothing is folded into
   // convolutions and nothing compiled, so that it computes what its file says.

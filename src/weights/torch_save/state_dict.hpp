@@ -39,8 +39,8 @@ struct FoundDict {
 };
 
 // A dict of tensors under one of the usual names (model_state_dict, model, state_dict, app; at the
-// top module, net, weights, too), at any depth; else the averages (EMA), where there is one dict of
-// them and no other weights beside it; else `root` itself. Null if there is none.
+// top module, net, weights, too), up to four dicts deep; else the averages (EMA), where there is
+// one dict of them and no other weights beside it; else `root` itself. Null if there is none.
 FoundDict search_state_dict(const PickleValue& root);
 // The same with an empty `key`, else the dict of tensors at this dotted path. Throws FormatError
 // saying what there is instead.
