@@ -97,7 +97,7 @@ class Pipeline {
   }
 
   LoopStats finish() {
-    counts_.finish();  // first: the observer sees the whole state with the last batch
+    counts_.finish();  // first: the observer sees all that was counted with the last batch
     land_all();
     // The host counts while batches are completed, so that its counts come last.
     counts_.add_counts_of_host();
@@ -140,7 +140,7 @@ class Pipeline {
       stats_.first_batch_s = watch_.elapsed_s();
     }
     const Span span(Kind::loop, "progress", slot.of_batch);
-    inputs_.observer.batch_done(stats_.samples, counts_.state());
+    inputs_.observer.batch_done(stats_.samples, counts_.counted_so_far());
   }
 
   // Appends records in the order of the samples. Those of batches that were sorted by length wait

@@ -56,9 +56,19 @@ class QueuedPredictor : public model::Predictor {
   std::unique_ptr<model::Predictor> network_ = model::make_function_predictor(kClasses, score_of);
 };
 
-class NoObserver : public Observer {
+std::vector<std::byte> bytes_of(const exact::State& state) {
+  const auto bytes = state.bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+class LastState : public Observer {
  public:
-  void batch_done(std::int64_t, const exact::State&) override {}
+  void batch_done(std::int64_t, const exact::State& state) override {
+    auto canonical = state;
+    canonical.canonicalise();
+    seen = bytes_of(canonical);
+  }
+  std::vector<std::byte> seen;
 };
 
 class ReaderSource : public BatchSource {
@@ -133,7 +143,7 @@ class LoopOnSimulatedGpu : public testing::Test {
     ReaderSource source(reader);
     predictions::PredictionLog log(task->columns(), folder_.path(), 1 << 20);
     predictions::PredictionLog kept(task->retained_columns(), folder_.path(), 1 << 20);
-    NoObserver observer;
+    LastState observer;
     exact::State state(task->layout());
     const auto before = simulated_gpu::num_host_waits();
     LoopInputs parts{stream,     kBatch, slot_bytes, held, source,  bindings,
@@ -143,8 +153,8 @@ class LoopOnSimulatedGpu : public testing::Test {
     Outcome outcome;
     outcome.host_waits = simulated_gpu::num_host_waits() - before;
     outcome.allocations = source.num_allocations();
-    const auto bytes = state.bytes();
-    outcome.state.assign(bytes.begin(), bytes.end());
+    outcome.state = bytes_of(state);
+    EXPECT_EQ(observer.seen, outcome.state) << task_name;
     EXPECT_EQ(log.num_rows(), num_samples);
     outcome.records = rows_of(log);
     return outcome;

@@ -23,7 +23,10 @@ class DeviceAccumulator {
   exact::State& state() { return state_; }
   const device::Stream& stream() const { return stream_; }
   // Where the host counts what it finds in batches that have landed: `state` itself on the CPU.
-  exact::State& on_host() { return on_host_ ? *on_host_ : state_; }
+  exact::State& on_host();
+  // What was counted so far, for running metrics. A task counts in one place: where its host
+  // counts, that, and else `state`, which may be some batches behind on a GPU.
+  const exact::State& counted_so_far() const;
 
   // To be called after each batch: brings `state` up to date where it costs nothing, which on a GPU
   // is every few hundred batches, and of a large State only in the end.
@@ -42,7 +45,8 @@ class DeviceAccumulator {
   exact::State& state_;
   const device::Stream& stream_;
   std::optional<exact::State> on_host_;  // on a GPU
-  device::DeviceBuffer on_device_;       // empty on the CPU
+  bool is_counted_on_host_ = false;
+  device::DeviceBuffer on_device_;  // empty on the CPU
   device::HostBuffer fetched_;
   // Where sums lie in the State.
   device::HostBuffer sums_;

@@ -48,6 +48,15 @@ std::int64_t* DeviceAccumulator::values() const {
   return on_device_.data() == nullptr ? state_.values().data() : on_device_.as<std::int64_t>();
 }
 
+exact::State& DeviceAccumulator::on_host() {
+  is_counted_on_host_ = true;
+  return on_host_ ? *on_host_ : state_;
+}
+
+const exact::State& DeviceAccumulator::counted_so_far() const {
+  return is_counted_on_host_ && on_host_ ? *on_host_ : state_;
+}
+
 void DeviceAccumulator::batch_enqueued(std::int64_t num_rows) {
   if (on_device_.data() == nullptr) return;
   ++batches_since_fetch_;
