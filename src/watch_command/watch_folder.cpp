@@ -61,6 +61,11 @@ json parsed(const fs::path& file) {
   return json::parse(as_text(bytes), nullptr, false);
 }
 
+// Paths may hold bytes that are no UTF-8, for which U+FFFD stands.
+std::string text_of(const json& watch) {
+  return watch.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 // What differs, as the end of a sentence; empty if nothing does.
 std::string difference(const json& before, const json& now) {
   const auto differ = [&](const char* pointer) {
@@ -122,7 +127,7 @@ WatchFolder::WatchFolder(const EvaluationSession& session)
         kAnother);
   }
   const auto file = path_ / kWatchFile;
-  const auto now = described(session);
+  const auto now = json::parse(text_of(described(session)));  // as it would be read again
   if (fs::exists(file, error)) {
     const auto what = what_differs(parsed(file), now);
     if (!what.empty()) {
@@ -131,14 +136,14 @@ WatchFolder::WatchFolder(const EvaluationSession& session)
     }
   }
   // It is written for a watch that goes on, too: paths may be new, and its end is open once more.
-  write_file_atomically(file, now.dump(2) + "\n");
+  write_file_atomically(file, text_of(now));
 }
 
 void WatchFolder::mark_ended() const {
   auto now = parsed(path_ / kWatchFile);
   // data_tools/publish.py --follow ends when it finds a time here.
   now["ended"] = utc_now_iso();
-  write_file_atomically(path_ / kWatchFile, now.dump(2) + "\n");
+  write_file_atomically(path_ / kWatchFile, text_of(now));
 }
 
 BestCheckpointLink::BestCheckpointLink(std::string how, const std::filesystem::path& output,

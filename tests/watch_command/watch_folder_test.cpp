@@ -29,6 +29,16 @@ TEST_F(WatchFolderTest, SaysWhatItIsOfAndWhetherItHasEnded) {
   EXPECT_THAT(text_of("out/watch.json"), Not(HasSubstr("\"ended\": null")));
 }
 
+TEST_F(WatchFolderTest, PathsMayHoldAnyBytes) {
+  config_.settings.emplace_back("class-weights", "mod\xe8le.txt");
+  for (int time = 0; time < 2; ++time) {  // a watch, and one that goes on
+    auto odd = session();
+    odd.model.model.path = "mod\xe8le.pt";
+    watch_into_it(odd);
+    EXPECT_THAT(text_of("out/watch.json"), HasSubstr("mod\xef\xbf\xbdle.pt"));
+  }
+}
+
 TEST_F(WatchFolderTest, AWatchThatGoesOnHasNotEnded) {
   leave_one();
   const WatchFolder again(session());
