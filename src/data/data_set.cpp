@@ -108,11 +108,21 @@ DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : D
   // replace.
   info.columns.inputs = {column_of(dataset.info())};
   info.columns.lengths.reset();
-  if (info.columns.inputs[0].num_rows != info.num_samples) {
-    throw_dataset_error(path, "",
-                        format("has {} samples, but {} of '{}' has {} rows", info.num_samples,
-                               other.dataset, other.file.string(), info.columns.inputs[0].num_rows),
-                        "Name the data set that was predicted.");
+  const std::int64_t num_rows = info.columns.inputs[0].num_rows;
+  const std::int64_t wanted = other.samples_wanted > 0
+                                  ? std::min(other.samples_wanted, info.num_samples)
+                                  : info.num_samples;
+  if (num_rows < wanted || num_rows > info.num_samples) {
+    throw_dataset_error(
+        path, "",
+        format("has {} samples{}, but {} of '{}' has {} rows", info.num_samples,
+               wanted < info.num_samples ? format(", of which {} are to be scored", wanted) : "",
+               other.dataset, other.file.string(), num_rows),
+        num_rows < wanted && num_rows > 0
+            ? format("Name the data set that was predicted, or score as many as were, with "
+                     "--limit {}.",
+                     num_rows)
+            : "Name the data set that was predicted.");
   }
   impl_->columns.try_emplace(other.dataset, other.file, std::move(dataset), ChecksumTable());
 }

@@ -69,6 +69,7 @@ void open_scores(const Request& request, SavedPredictionsInput& input, Notes& no
   require_hdf5(request);
   auto scores = find_scores(request.path, request.task, request.config.scoring.outputs,
                             request.data.file.digest);
+  scores.column.samples_wanted = request.config.scoring.limit;
   input.set = std::make_unique<data::DataSet>(request.config.files.data, scores.column);
   input.outputs = scores.outputs;
   input.source = predictor_scores();
@@ -79,7 +80,8 @@ std::unique_ptr<ScoreSource> open_unit_scores(const Request& request, Notes& not
   require_hdf5(request);
   auto units = open_units(request.path, request.task, request.data.set->info(),
                           request.config.scoring.limit);
-  if (units.attribute("data_identity") != request.data.file.digest) {
+  const auto made_of = units.attribute("data_identity");
+  if (made_of && *made_of != request.data.file.digest) {
     notes.add(other_data_note(units.attribute("data").value_or("")));
   }
   return unit_scores(std::move(units));

@@ -72,7 +72,8 @@ metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
                             const std::string& stored, const std::string& path) {
   if (column == "probabilities") return metrics::OutputKind::probabilities;
   const std::string& word = asked.empty() ? stored : asked;
-  // Probabilities were saved as such, beside the logits they were made of.
+  // A model that returns probabilities has no logits: whatever is not in the column `probabilities`
+  // is read as logits.
   if (word.empty() || word == "probabilities") return metrics::OutputKind::logits;
   try {
     return metrics::output_kind_from_name(word);
@@ -158,8 +159,10 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
       wanted, [&](const std::string& name) { return file.exists("/" + name); });
   if (found == wanted.end()) refuse_column(file, wanted, task);
   require_type(file, *found);
-  SavedScores scores{
-      {path, "/" + *found}, kind_of(*found, outputs, root_text(file, "outputs"), path), {}};
+  // Beforehand: g++ 12 destroys the part of a braced list that it has made twice where a later one
+  // throws.
+  const auto kind = kind_of(*found, outputs, root_text(file, "outputs"), path);
+  SavedScores scores{{.file = path, .dataset = "/" + *found}, kind, {}};
   const std::string predicted = root_text(file, "data_identity");
   // Nothing is compared where the file does not name its data set.
   if (!predicted.empty() && predicted != data_identity) {
@@ -218,6 +221,10 @@ report::InputFile describe_input(const std::string& path) {
   while (file.read(piece.data(), std::ssize(piece)) || file.gcount() > 0) {
     hash.update(std::as_bytes(std::span(piece).first(to_size(file.gcount()))));
     size += file.gcount();
+  }
+  if (!file.eof()) {
+    throw Error(ErrorKind::dataset, format("{} '{}' cannot be read to its end", kWhat, path),
+                "Check the file system.");
   }
   return {path, size, hash.hex()};
 }

@@ -37,9 +37,10 @@ struct SavedScores {
   std::vector<std::string> notes;  // what the user should know
 };
 
-// The one to score for `task`, from its own attributes, unless `outputs` (--outputs) says what it
-// holds. Throws Error(dataset) for a file that is no predictions.h5, or lacks such a column: it
-// names the --save value that would give it.
+// The column to score for `task`. What it holds is what --outputs (`outputs`) says, or without it
+// the file's attributes. Throws Error(dataset) for a file that is no predictions.h5 or lacks such a
+// column, naming the --save value that would give it; Error(usage) for an unknown word in
+// `outputs`.
 SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
                         const std::string& data_identity);
 

@@ -199,6 +199,9 @@ TEST_F(SavedColumnsTest, WhatIsNoFileCannotBeRead) {
                  {"predictions file '" + name + "' cannot be read. Check the path"},
                  [&] { describe_input(name); });
   }
+  // The memory at address 0 of this process: opening it succeeds, and reading fails.
+  expect_error(ErrorKind::dataset, {"predictions file '/proc/self/mem' cannot be read to its end"},
+               [] { describe_input("/proc/self/mem"); });
 }
 
 TEST(ListedTest, TheFirstIdsStandForMore) {

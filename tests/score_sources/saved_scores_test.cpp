@@ -90,7 +90,23 @@ TEST_F(SavedScoresTest, AnotherNumberOfRowsIsOfAnotherDataSet) {
   const auto path = save("p.h5", "logits", scores);
   const auto said = refusal_of(ErrorKind::dataset, [&] { open(path); });
   EXPECT_THAT(said, HasSubstr("has 23 samples, but /logits of '" + path +
-                              "' has 22 rows. Name the data set that was predicted."));
+                              "' has 22 rows. Name the data set that was predicted, or score as "
+                              "many as were, with --limit 22."));
+  scores.resize(scores.size() + 2 * kClasses);
+  const auto more = save("more.h5", "logits", scores);
+  EXPECT_THAT(refusal_of(ErrorKind::dataset, [&] { open(more); }),
+              HasSubstr("has 24 rows. Name the data set that was predicted."));
+}
+
+TEST_F(SavedScoresTest, TheFirstRowsAreEnoughForALimit) {
+  auto scores = rows(1, 0);
+  scores.resize(to_size(10 * kClasses));
+  const auto path = save("p.h5", "logits", scores);
+  config_.scoring.limit = 10;
+  EXPECT_EQ(score(path, 4).results().units.count, 10);
+  config_.scoring.limit = 11;
+  EXPECT_THAT(refusal_of(ErrorKind::dataset, [&] { open(path); }),
+              HasSubstr("has 23 samples, of which 11 are to be scored, but /logits"));
 }
 
 TEST_F(SavedScoresTest, AnotherNumberOfClassesIsTheFaultOfTheFile) {

@@ -107,7 +107,8 @@ enum class RowCheck { values, checksums_only };
 // A dataset of another file that is read in the place of a data set's inputs.
 struct OtherInput {
   std::filesystem::path file;
-  std::string dataset;  // "/logits"
+  std::string dataset;              // "/logits"
+  std::int64_t samples_wanted = 0;  // the first ones, if the file lacks others; 0: all
 };
 
 class DataSet {
@@ -115,8 +116,8 @@ class DataSet {
   // Opens read-only without file locks and checks everything that can be checked without reading
   // the rows, the digest of the structure included. Throws Error(dataset).
   explicit DataSet(const std::filesystem::path& path, Targets targets = Targets::read);
-  // The same, but its only input is `other`, with as many rows and without checksums; it has no
-  // lengths. Not for identity().
+  // The same, but its only input is `other`, without checksums, which has a row for each sample, or
+  // for the first ones that are wanted; it has no lengths. Not for identity().
   DataSet(const std::filesystem::path& path, const OtherInput& other);
   DataSet(DataSet&&) noexcept;
   ~DataSet();
