@@ -230,10 +230,10 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   auto predictions = gather_predictions(comm, session, local,
                                         on_root != nullptr ? on_root->folder.predictions() : "");
   phases.lap("gather");
+  const Stopwatch publishing;
   auto ids_matched = session.source->match_ids(comm, session, notes);
   // This comes behind the last read of the data set, and before any file gets its name.
   require_unchanged_data(comm, session);
-  const Stopwatch publishing;
   auto report = make_report(comm, session, local, global, phases, notes);
   report.timing.startup_s = startup_s;
   report.coverage.ids = std::move(ids_matched);
