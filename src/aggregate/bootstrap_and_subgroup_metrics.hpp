@@ -33,7 +33,8 @@ void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& sess
 
 // Counts the subgroups of a data set after the loop.
 
-// Not collective. To which value of `groups` each of this rank's samples belongs, as its place.
+// Not collective. To which value of `groups` each of this rank's samples, or of its units, belongs,
+// as its place. Throws Error(dataset) where the column changed.
 std::vector<std::int32_t> group_codes(const EvaluationSession& session, const LocalUnits& local,
                                       const Subgroups& groups);
 

@@ -9,8 +9,8 @@
 
 namespace tally::app {
 
-// Everything main() does: answers --help and --version, runs the subcommand, decides how the
-// process ends. Returns the exit code.
+// What main() does between setting the allocator and ending the process. Returns the exit code;
+// after a failure that the ranks could not agree on it ends the process itself (abort_job).
 int run_command(const std::vector<std::string>& arguments, int& argc, char**& argv);
 
 enum class EvaluateMode { evaluate, check, score };

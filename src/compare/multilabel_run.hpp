@@ -38,8 +38,9 @@ metrics::LabelStatistics statistics_of_columns(const LabelRun& run);
 
 // Whether the loss, too, comes from the scores, which hold it only where they are outputs.
 enum class LossFrom { column, scores };
-// Examines scores as `tally evaluate` does: the best there are, or with the loss from the column
-// probabilities rounded to float32, so that two runs are measured alike whatever they saved.
+// Examines scores as `tally evaluate` does: with LossFrom::scores the best there are; with
+// LossFrom::column probabilities rounded to float32, so that two runs are measured alike whatever
+// they saved.
 // Error(dataset) where they contradict the columns.
 void add_scores(const LabelRun& run, const metrics::MetricOptions& options, LossFrom loss,
                 metrics::LabelStatistics& stats);

@@ -47,7 +47,7 @@ class SavedRun {
     const hdf5::Dataset dataset = open(name, save, row_shape);
     return dataset.read_all<T>();
   }
-  // The same, float32, to be read by and by.
+  // The same, of float32, opened to be read piece by piece.
   hdf5::Dataset rows(std::string_view name, std::string_view save, const Shape& row_shape) const;
   // Reads all of them window by window. values: [count, row_shape], the visitor's to change.
   using VisitRows =

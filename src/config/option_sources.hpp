@@ -36,8 +36,9 @@ struct FromEnvironment {
 FromEnvironment from_environment(const OptionTable& table,
                                  const std::vector<std::string>& environment);
 
-// Lines `name = value`; `#` at the beginning of a line or behind a blank begins a comment. An empty
-// value leaves an option whose default is empty at that. Error(usage) with the file and its line.
+// Lines `name = value`; a line that begins with `#`, blanks before it aside, is a comment, and a
+// `#` further on is refused. An empty value leaves an option whose default is empty at that.
+// Error(usage) with the file and its line.
 Assignments from_file(const OptionTable& table, const std::string& path);
 
 }  // namespace tally::config

@@ -13,7 +13,8 @@
 namespace tally::config {
 
 enum class Presence { optional, required };
-// A flag may stand alone: `--overwrite`. Of several each adds to those before.
+// flag: may stand alone, `--overwrite`. several: may be given several times, each time adding a
+// value.
 enum class Arity { value, flag, several };
 
 // How the words of an option become a field, and back. Both refer to the field that was bound.
@@ -43,8 +44,8 @@ inline constexpr std::string_view kConfigOption = "config";
 // Null if the table has no option of that name.
 const Option* find(const OptionTable& table, std::string_view name);
 
-// "Did you mean '--batch-size'?" (as it is written where `prefix` stands before a name) for the
-// known name nearest to `word`, else how to list them all.
+// "Did you mean '--batch-size'?" for the known name nearest to `word`, with `prefix` before it;
+// else how to list them all.
 std::string suggestion(const OptionTable& table, std::string_view word,
                        std::string_view prefix = "--");
 

@@ -24,7 +24,7 @@ class SampleMetadata {
   std::vector<predictions::Detail> of(std::int64_t index);
   // As data::group_values, of all samples.
   std::vector<std::int32_t> values_of(const data::ColumnInfo& group);
-  // Clears the marks of units whose group (one of info().groups) is another. Units ascend.
+  // Clears the marks of units whose group (one of info().columns.groups) is another. Units ascend.
   void keep_group(const data::ColumnInfo& group, std::int32_t value,
                   std::span<const std::int64_t> units, std::span<std::uint8_t> keep);
 

@@ -21,7 +21,8 @@ namespace tally::app {
 void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& session,
                       const LocalUnits& local, const Phases& phases, report::RunReport& report);
 
-// Collective. Everything the report says, complete on rank 0.
+// Collective. The report on rank 0, but for what evaluate_session() adds: ids, digest and names of
+// the saved files, times of start-up and publishing.
 report::RunReport make_report(const comm::Communicator& comm, const EvaluationSession& session,
                               const LocalUnits& local, const GlobalResult& global,
                               const Phases& phases, const Notes& notes);

@@ -35,7 +35,7 @@ class ProgressRenderer {
   bool is_finished_ = false;
 };
 
-// The line that the display shows: "412/1000 samples, 41 %, 153.2/s, 0:03 left, accuracy 0.912".
+// The line that the display shows: "412/1000 samples, 41 %, 153.2/s, 0:04 left, accuracy 0.9120".
 std::string progress_text(std::int64_t done, std::int64_t total, double elapsed_s,
                           std::optional<double> accuracy);
 

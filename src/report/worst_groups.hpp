@@ -18,8 +18,8 @@ struct WorstGroup {
   bool less_is_better = false;  // of the metric
 };
 
-// One per metric that has a better and a worse, and a value in some subgroup; of equal ones the
-// first. Calibration and the like are worse where they are larger.
+// One per metric that has a value in some subgroup; of equal ones the first. For a metric of
+// which less is better, the group with the largest value.
 std::vector<WorstGroup> worst_groups(std::string_view task, const GroupMetrics& values);
 
 }  // namespace tally::report

@@ -208,7 +208,8 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
   const HeldInterrupts held;
   std::vector<std::string> names;
   for (const auto& file : files) names.push_back(file.filename());
-  for (const auto name : kResultFiles) {  // a failure would take away those of other names, too
+  // All names, because rolling back after a failure removes every file of a result.
+  for (const auto name : kResultFiles) {
     if (!overwrite_ && is_there(path_ / name)) {
       throw_output_error(path_, format("holds '{}', which came while the run went on", name),
                          "Name another --output.");

@@ -23,8 +23,8 @@ constexpr std::int64_t kBatchesPerRank = 4;
 // Several batches of this size are in memory at a time.
 constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
 
-// Trying the first three sizes takes some twenty batches of the smallest one, and more where larger
-// ones pay.
+// Trying the first three sizes takes at least 28 batches of the smallest one (each size is warmed
+// up once and timed three times or for 0.2 s), and more where larger ones pay.
 constexpr std::int64_t kLeastBatchesToTry = 64;
 
 // Halves `most` until memory and every rank's share allow it, but for even shares not so far that

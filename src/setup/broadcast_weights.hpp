@@ -23,9 +23,10 @@ struct SharedWeights {
 };
 
 // Collective. The checkpoint, the same on every rank, takes the place of the model's weights. The
-// tensors are read by the ranks in turn, in pieces of 64 MiB or a tensor's part
-// where that is larger, and each piece is broadcast. A rank holds two pieces at a time. Throws
-// AgreedFailure on all ranks: model, where a file cannot be read or the checkpoint does not fit.
+// tensors are read in pieces of 64 MiB, or a tensor's part where that is larger: in each round
+// every rank reads one piece, all at the same time, and these are broadcast one by one. A rank
+// holds two pieces at a time. Throws AgreedFailure on all ranks: model, where a file cannot be read
+// or the checkpoint does not fit.
 SharedWeights broadcast_weights(const comm::Communicator& comm,
                                 const weights::Checkpoint& checkpoint, model::LoadedModel& loaded);
 

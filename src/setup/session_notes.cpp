@@ -165,8 +165,9 @@ void note_unused_options(const EvaluationSession& session, Notes& notes) {
 
 namespace {
 
-// Open MPI binds a rank to a core or two, but not its own process. In a job of Slurm, and with
-// other launchers, what that may use can be more than what is the job's.
+// Open MPI binds its ranks to a core or two, but not mpirun, the parent of this process, whose
+// cores are those of the job. In a job of Slurm, and with other launchers, the parent may use more
+// cores than the job has.
 std::set<int> cores_of_launcher() {
   const bool is_open_mpi = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
   if (!is_open_mpi || std::getenv("SLURM_JOB_ID") != nullptr) return {};

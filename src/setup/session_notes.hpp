@@ -21,8 +21,6 @@ void note_balance(const EvaluationSession& session, int world_size, Notes& notes
 // Adds a note where --limit is more than there is.
 void note_limit(const EvaluationSession& session, Notes& notes);
 
-// Tells the user of options that are given and change nothing.
-
 // Adds a note for each option that is given and changes nothing: a user expects something of it.
 void note_unused_options(const EvaluationSession& session, Notes& notes);
 

@@ -24,8 +24,8 @@ class Trials {
       : comm_(comm), predictor_(predictor), steps_(steps) {}
 
   // Collective. Tries a way on all ranks at the same time. It is left out where it fails on a rank,
-  // where ranks come to different forms or would go on with other sizes, and where its form is
-  // known.
+  // where ranks come to different forms or would go on with other sizes, and where that form
+  // was tried already.
   void try_way(const model::CpuExecutionSettings& way) {
     predictor_.use(way);
     if (!works_on_all(steps_.settle)) return;
@@ -102,7 +102,7 @@ Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
   Trials trials(comm, predictor, steps);
   const auto others = predictor.other_kernels();  // of how it runs before anything is tried
   trials.try_way(usual);
-  if (trials.tuning().tried.empty()) return {};  // the loop will tell why
+  if (trials.tuning().tried.empty()) return {};  // use_way() warms it up again, which tells why
   for (const auto kernels : others) trials.try_way({kernels, usual.at_a_time});
   trials.finds_better();
   // A better size proposes further ones; this ends when none saves more than noise.

@@ -31,8 +31,9 @@ struct TriedWay {
 };
 
 struct Tuning {
-  std::vector<TriedWay> tried;  // in order, the usual one first; empty where that fails
-  std::size_t chosen = 0;       // of them
+  // In order, the usual one first; empty where that fails or ranks differ in it.
+  std::vector<TriedWay> tried;
+  std::size_t chosen = 0;  // of them
 };
 
 // Collective. Tries `usual` and what else the predictor may run: first other kernels, then, for the

@@ -21,9 +21,8 @@ std::unique_ptr<Task> make_regression(const TaskOptions& options);
 // A regression of images: each pixel is a value.
 std::unique_ptr<Task> make_map_regression(const TaskOptions& options);
 
-// A class for each pixel of an image.
-
-// Scores are counted on the CPU: from a GPU they are brought there.
+// A class for each pixel of an image. Pixels are counted on the CPU: of scores on a GPU the best
+// class of each pixel is found there and brought to the host.
 std::unique_ptr<Task> make_segmentation(const TaskOptions& options);
 
 // Objects in images: boxes with a class and a score.

@@ -48,8 +48,8 @@ WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchCoord
   return comm.max(std::int64_t{asked_to_stop()}) != 0 ? WatchStep::end_resumable : step;
 }
 
-// Collective. Whether `step` was done: a failure of this kind is its checkpoint's alone, and no
-// line but what rank 0 says of it.
+// Collective. Whether `step` was done. A failure of this kind concerns its checkpoint alone: it is
+// not printed, rank 0 records it.
 bool attempt(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchCoordinator>& root,
              const std::function<void()>& step) {
   try {

@@ -24,8 +24,8 @@ enum class WatchStep : char { poll_later = 'l', evaluate = 'e', end = 'x', end_r
 
 class WatchCoordinator {
  public:
-  // Takes up an earlier run's leaderboard. Error(output), and Error(usage) for a metric to monitor
-  // that is not computed.
+  // Takes up an earlier run's leaderboard. Throws as WatchFolder does, and Error(usage) for a
+  // metric to monitor that is not computed or is no single number.
   explicit WatchCoordinator(const EvaluationSession& session);
 
   // Scans the folder, --poll after the scan before. Checkpoints that cannot be read are reported
@@ -33,10 +33,11 @@ class WatchCoordinator {
   // next scan is due where there is none, at most until a signal.
   WatchStep next();
 
-  // Of the step `evaluate`.
+  // After next() said `evaluate`.
   const weights::Checkpoint& opened() const { return opened_; }
   std::string result_folder() const;
-  // Asked when all of it is read: not where it was written anew meanwhile. It may be gone.
+  // To be asked when all of the checkpoint has been read: false if it was written anew meanwhile,
+  // and then it comes again. One that was removed counts as read whole.
   bool was_read_whole();
   // What became of it.
   void evaluated(const report::RunReport& report);

@@ -17,7 +17,8 @@ class WatchFolder {
  public:
   // Makes the folder, or takes up the one of an earlier run. Error(output) where another process
   // watches into it, or where it is of another model, data set or other settings that decide what
-  // is computed.
+  // is computed; Error(environment) where --checkpoints names no folder, Error(usage) where it is
+  // the output folder.
   explicit WatchFolder(const EvaluationSession& session);
 
   // Says in watch.json that nothing more will come, until a watch begins anew.

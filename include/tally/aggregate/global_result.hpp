@@ -15,9 +15,7 @@
 
 namespace tally::app {
 
-// What all ranks together have counted.
-
-// What all ranks found together.
+// What all ranks found together: complete on rank 0, whose digest alone is that of the run.
 struct GlobalResult {
   metrics::Results results;
   std::vector<report::GroupMetrics> groups;
@@ -35,8 +33,8 @@ GlobalResult merge_results(const comm::Communicator& comm, const EvaluationSessi
 // Metrics that one count for each sample cannot give: curves, Spearman's correlation, average
 // precision, subgroups and intervals.
 
-// Collective. Computes all of them, of retained samples, into `global`. What it throws must end the
-// MPI job.
+// Collective. Computes all of them, of retained samples, into rank 0's `global`. What it throws
+// must end the MPI job.
 void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
                                LocalUnits& local, GlobalResult& global);
 

@@ -29,7 +29,7 @@ std::int64_t unit_of(const EvaluationSession& session, std::int64_t sample);
 // The unit of which --limit leaves some samples only; -1: none.
 std::int64_t truncated_unit(const EvaluationSession& session);
 
-// What of some samples of a unit is kept, in their order.
+// What is known of some samples of one unit that follow one another.
 template <class Partial>
 struct UnitPart {
   std::int64_t unit = 0;
@@ -64,7 +64,7 @@ class UnitAggregator {
   using Partial = typename Maker::Partial;
   using Part = UnitPart<Partial>;
 
-  // Both results outlive it; `units` is filled.
+  // The session, `samples` and `units` must outlive it; `units` is filled.
   UnitAggregator(const EvaluationSession& session, const LocalSamples& samples, LocalUnits& units)
       : session_(session),
         samples_(samples),

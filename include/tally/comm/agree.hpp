@@ -19,7 +19,7 @@ struct AgreedFailure {
 };
 
 // While one lives, on all ranks, agreed failures of its kind are not printed: what catches
-// AgreedFailure goes on, and finds the line in `suppressed_message`. Not nested.
+// AgreedFailure goes on, and finds the sentence in `suppressed_message`. Not nested.
 class SuppressedFailures {
  public:
   explicit SuppressedFailures(ErrorKind kind);
@@ -45,7 +45,8 @@ void agree(const Communicator& comm, const std::optional<Error>& local);
 void agree_on(const Communicator& comm, const std::function<void()>& step);
 
 // Collective. Passes if every rank gives the same text (a digest, a description); otherwise fails
-// with Error(kind) saying that `what` differs, naming the first two ranks and their hosts.
+// with Error(kind) saying that `what` differs, naming rank 0, the first rank that differs from it,
+// and their hosts.
 void agree_same(const Communicator& comm, ErrorKind kind, std::string_view what,
                 std::string_view text);
 

@@ -44,9 +44,9 @@ class Communicator {
   std::vector<std::string> gather(std::string_view text) const;
   // Collective. Every rank's value, in rank order, on every rank.
   std::vector<std::int64_t> all_gather(std::int64_t value) const;
-  // Collective. Rows of `row_bytes` from all ranks, in rank order, on rank 0; `received` holds
-  // them all there and may be empty elsewhere; `local` may be its beginning. Counts are rows, so
-  // they stay below 2^31.
+  // Collective. Rows of `row_bytes` (below 2^31) from all ranks, in rank order, on rank 0;
+  // `received` holds them all there and may be empty elsewhere; `local` may be its beginning. Any
+  // number of rows, in pieces.
   void gather_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                    std::span<const std::int64_t> rows_per_rank,
                    std::span<std::byte> received) const;

@@ -15,9 +15,9 @@ class Communicator;
 class Runtime {
  public:
   // MPI_Init_thread(FUNNELED), errors returned instead of fatal. Where MPI is up already (a test, a
-  // program that embeds Tally) it is used as it is and left up. Throws Error(environment) when a
-  // launcher started several separate one-rank jobs instead of one job of several ranks; MPI is
-  // finalized then.
+  // program that embeds Tally) it is used and left up, but its error handlers are replaced, too.
+  // Throws Error(environment) when a launcher started several separate one-rank jobs instead of one
+  // job of several ranks; MPI is finalized then, if it was started here.
   Runtime(int* argc, char*** argv);
   // MPI_Finalize, unless an exception is unwinding (it would hang): then the process must end by
   // abort_job().

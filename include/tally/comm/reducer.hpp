@@ -36,7 +36,8 @@ std::unique_ptr<Reducer> make_reducer(ReduceRequest request, const device::Devic
 // Collective. Adds up `state` over all ranks by `reducer`, and once more by gathering everybody's
 // integers at rank 0, which adds them and sends them to all: bit for bit the same, or every rank
 // throws AgreedFailure(internal) after a line that names the span and both values. Needs a copy of
-// the state on every rank, and at most 64 MiB more on rank 0.
+// the state on every rank; beside it rank 0 holds up to 64 MiB of everybody's integers at a time,
+// and every rank a few times that divided by the number of ranks.
 void verified_sum(Reducer& reducer, const Communicator& comm, exact::State& state);
 
 }  // namespace tally::comm

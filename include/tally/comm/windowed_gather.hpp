@@ -14,7 +14,7 @@
 
 namespace tally::comm {
 
-// Cuts the rows of all ranks, in global order, into windows of bounded size: pure arithmetic.
+// Some rows that follow one another.
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -29,7 +29,8 @@ struct RowWindow {
   std::vector<std::int64_t> counts() const;
 };
 
-// The rows of rank 0 come first, then those of rank 1, and so on. Each window but the last holds as
+// Cuts the rows of all ranks, in global order, into windows of bounded size: pure arithmetic. The
+// rows of rank 0 come first, then those of rank 1, and so on. Each window but the last holds as
 // many rows as fit into `window_bytes`, at least one. No rows, no windows. One window is held at a
 // time: with thousands of ranks there may be millions.
 class RowWindows {

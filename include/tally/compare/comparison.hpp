@@ -49,7 +49,7 @@ struct MetricDifference {
 // A metric that is not compared, and why.
 struct LeftOut {
   std::string metric;
-  std::string reason;  // ends "metric 'x' …"
+  std::string reason;  // what follows "metric 'x' " in a sentence
 };
 
 // Samples by whether A and B are right about them, and the metric that is the share of right ones:

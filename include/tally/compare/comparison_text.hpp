@@ -15,7 +15,7 @@ std::vector<std::string> to_lines(const Comparison& comparison);
 
 // "0.6930", "1234.56"
 std::string value_text(double value);
-// "+0.0080"; a difference that would round to nothing in two digits: "+2.0e-05".
+// "+0.0080"; one of which four decimals would show less than two digits: "+2.0e-05".
 std::string difference_text(double difference);
 // "+0.0021 … +0.0139"
 std::string interval_text(const metrics::Interval& interval);

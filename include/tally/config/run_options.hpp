@@ -131,7 +131,7 @@ Parsed parse_run_options(const std::vector<std::string>& arguments,
                          const std::vector<std::string>& environment,
                          RunKind kind = RunKind::model);
 
-// The options' part of `tally evaluate --help`, or `tally score --help`.
+// The options' part of the help of `tally evaluate` and `check`, `score`, or `watch`.
 std::string run_options_help(RunKind kind = RunKind::model);
 
 }  // namespace tally::config

@@ -33,11 +33,12 @@ struct InputMapping {
   std::optional<ImageRecipes> recipes;  // of the first input of images
 };
 
-// By the predictor's card and its input names; without a card, or where card and data set have one
-// input each, by order. Images become the type that the predictor wants. The card's normalisation
-// wins over the data set's. Error(model) when an input is missing or its shape, element type,
-// number of classes or fixed batch size does not fit the data set. On a CPU `threads` share the
-// preparation of a batch.
+// By the predictor's card and its input names; where card and data set have one input each, that
+// one. Without a card by the names of the model's arguments where these tell, else in the data
+// set's order. Images become the type that the predictor wants. The card's normalisation wins over
+// the data set's. Error(model) when an input is missing or its shape, element type, number of
+// classes or fixed batch size does not fit the data set. On a CPU `threads` share the preparation
+// of a batch.
 InputMapping map_inputs(const data::DataSetInfo& info, const model::Predictor& predictor,
                         std::int64_t batch_size, const device::Device& device, int threads = 1);
 

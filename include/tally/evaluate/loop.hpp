@@ -28,8 +28,8 @@ class BatchSource {
   virtual const data::Batch* next() = 0;
 };
 
-// Told after each batch, in their order; called on the loop's thread. `state` may be some batches
-// behind on a GPU.
+// Called after each batch, in their order, on the loop's thread. `state` may be some batches behind
+// on a GPU.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -73,7 +73,7 @@ struct NotFinite {
 struct LoopStats {
   std::int64_t samples = 0;
   double wait_s = 0;  // for the source
-  // On a GPU the next three are the time to enqueue.
+  // On a GPU the next three are the time to enqueue; score_s also that to keep the records.
   double prepare_s = 0;      // copy, normalise and cast
   double predict_s = 0;      // the model
   double score_s = 0;        // metrics and records

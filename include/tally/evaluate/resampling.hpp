@@ -17,8 +17,9 @@ namespace tally::evaluate {
 // What a rank kept of its samples.
 struct RetainedSamples {
   const tasks::Resampling& task;
-  const predictions::PredictionLog& log;  // of Resampling::retained_columns()
-  std::int64_t first_index = 0;           // global index of the first
+  // Of Resampling::retained_columns(), or of a unit's samples.
+  const predictions::PredictionLog& log;
+  std::int64_t first_index = 0;  // global index of the first
 };
 
 // Rows [first, first + count), counted from this rank's first one. Read from disk where the log has
@@ -26,8 +27,8 @@ struct RetainedSamples {
 void read_window(const RetainedSamples& retained, std::int64_t first, std::int64_t count,
                  predictions::RecordBatch& window);
 
-// Calls `visit` with the kept rows in order, some thousand at a time: `first` is counted from this
-// rank's first row.
+// Calls `visit` with the kept rows in order, at most 4,096 and about 512 KiB at a time: `first` is
+// counted from this rank's first row.
 using VisitWindow = std::function<void(std::int64_t first, const predictions::RecordBatch& window)>;
 void for_each_window(const RetainedSamples& retained, const VisitWindow& visit);
 

@@ -11,8 +11,8 @@
 
 namespace tally::report {
 
-// The file as docs/formats.md says, synced; nothing is left where that fails, or there was a
-// file before. Error(output).
+// The file as docs/formats.md says, synced. Throws Error(output), also where the file exists
+// already; that file is kept, and a partial new one is removed.
 void write_metrics_file(const RunReport& report, const std::filesystem::path& path);
 
 // `tally inspect metrics.h5`: what it holds, as lines. Error(usage) if it is none.

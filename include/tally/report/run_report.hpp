@@ -97,11 +97,12 @@ struct Curve {
   std::vector<float> threshold;
 };
 
-// Saved answers and the questions of the data set, by their ids.
+// Saved answers or detections, and the questions or images of the data set, by their ids.
 struct IdMatch {
-  std::int64_t num_foreign = 0;  // answers to questions that the data set does not have
+  // Answers to questions, or detections of images or categories, that the data set does not have.
+  std::int64_t num_foreign = 0;
   std::vector<std::string> first_foreign;
-  std::int64_t num_missing = 0;  // questions without an answer
+  std::int64_t num_missing = 0;  // questions without an answer, images without a row
   std::vector<std::string> first_missing;
 };
 
@@ -123,8 +124,9 @@ struct MetricsReport {
 struct CoverageReport {
   Evidence expected;
   std::int64_t total_samples = 0;  // in the file
-  std::int64_t total_units = 0;    // that are scored: samples, or what several of them make
-  std::optional<IdMatch> ids;      // of saved answers
+  // In the file, of what is scored: samples, or what several of them make.
+  std::int64_t total_units = 0;
+  std::optional<IdMatch> ids;  // of saved answers and detections
 };
 
 // What two runs are compared by (docs/formats.md).

@@ -16,7 +16,8 @@ struct Input {
   std::filesystem::path file;
 };
 
-// Files only; of a folder of weights those that are read. Some may not be there.
+// Files, and what --predictions names, which may be a folder; of a folder of weights those that are
+// read. Some may not be there.
 std::vector<Input> inputs_of(const config::RunConfig& config);
 
 // Error(usage) where `file` is one of them, by whatever name or link.

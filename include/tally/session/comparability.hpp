@@ -10,10 +10,10 @@
 
 namespace tally::app {
 
-// Collective. Runs a model whose operators are not all known twice over the same samples, and
-// returns whether the scores differ where that was allowed. Throws AgreedFailure(model) on all
-// ranks where the scores differ: on a CPU without --allow-training-mode, on a GPU where in addition
-// nothing in the model explains it.
+// Collective. Gives a model whose operators are not all known the same samples twice, and returns
+// whether the scores differ where that is no error. Throws AgreedFailure(model) on all ranks where
+// they differ without --allow-training-mode; on a GPU only if neither --tune nor the model's
+// operators explain it.
 bool check_repeats(const comm::Communicator& comm, const EvaluationSession& session);
 
 // A sentence for each reason why the digests are not comparable with those of another run; none

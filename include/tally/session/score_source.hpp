@@ -23,7 +23,8 @@ class ScoreSource {
   ScoreSource(const ScoreSource&) = delete;
   ScoreSource& operator=(const ScoreSource&) = delete;
 
-  // Whether a predictor runs batches of the data set, saved scores being the output of one.
+  // Whether the loop runs a predictor over batches: a model, or the one that passes saved scores
+  // on.
   virtual bool runs_predictor() const = 0;
   // Whether it scores units that were saved, so that no sample is read.
   virtual bool is_rescoring_units() const { return false; }

@@ -52,7 +52,7 @@ struct OpenedModel {
 
 // The subgroups of one dataset under /groups.
 struct Subgroups {
-  std::size_t column = 0;            // in DataSetInfo::groups
+  std::size_t column = 0;            // in DataSetInfo::columns.groups
   std::vector<std::int32_t> values;  // all that occur in the evaluated samples, ascending
 };
 
@@ -94,7 +94,8 @@ struct Hardware {
 // How the predictor runs. Only warm_up.hpp's functions change it, but for the batch size.
 struct Execution {
   std::int64_t batch_size = 0;  // in force
-  // From columns of the data set to inputs of the model; their memory is the loop's.
+  // How columns of the data set become inputs of the model. Behind a pointer because the loop
+  // writes to its buffers, though the session is constant to it.
   std::unique_ptr<evaluate::InputMapping> inputs = std::make_unique<evaluate::InputMapping>();
   // The way that all ranks agreed on, for this predictor and all later ones; not set where each
   // rank decides by itself.

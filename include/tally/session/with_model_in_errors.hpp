@@ -8,9 +8,9 @@
 
 namespace tally::app {
 
-// Runs `step`, in which the session's model is given batches; an Error(model) of it is thrown
-// again, naming the model, of saved predictions as an Error(dataset) naming these, or as an
-// Error(dataset) where the data set has nothing to give to a model.
+// Runs `step`, in which the session's model is given batches. An Error(model) that it throws is
+// thrown again with the model's name; as an Error(dataset) that names the predictions file where
+// saved scores take the model's place, or the data set where that has nothing to give to a model.
 void with_model_in_errors(const EvaluationSession& session, const std::function<void()>& step);
 
 }  // namespace tally::app

@@ -18,7 +18,8 @@ std::vector<std::string> answer_tokens(std::string_view text);
 // Which scorer's rules: they differ in what an empty text is worth.
 enum class AnswerRules {
   squad_v1,  // F1 with an empty text is 0
-  squad_v2,  // golds that are normalised to nothing do not count; without golds no answer is right
+  squad_v2,  // golds that are normalised to nothing do not count; without golds an empty text is
+             // right
 };
 
 struct AnswerScore {
