@@ -150,6 +150,33 @@ TEST_F(Questions, OfAllHaveNoAnswerAtAll) {
   }
 }
 
+TEST(QuestionTables, AgreeWhereAllIsRead) {
+  const auto refused = [](const std::string& message, const auto& change) {
+    const raw::TemporaryFolder folder;
+    QuestionFile file;
+    change(file);
+    file.write(folder / "a.h5");
+    DataSet data_set(folder / "a.h5");
+    expect_error(ErrorKind::dataset, {message + " (read)"}, [&] { verify(data_set); });
+  };
+  refused("/targets/context_end[2] = 9, but the sample's length is 8",
+          [](QuestionFile& f) { f.windows[2].context_end = 9; });
+  refused("/units/paragraph[2] = 0, expected 2 or more", [](QuestionFile& f) {
+    f.paragraphs = {0, 2, 0};
+  });
+  refused("/units/first_answer[0] = 1, expected 0", [](QuestionFile& f) {
+    f.first_answers = {1, 2, 2, 3};
+  });
+  refused("/units/first_answer[2] = 1, expected 2 or more", [](QuestionFile& f) {
+    f.first_answers = {0, 2, 1, 3};
+  });
+  refused("/units/first_answer[3] = 2, expected 3, the number of answers", [](QuestionFile& f) {
+    f.first_answers = {0, 1, 2, 2};
+  });
+  refused("/units/first_answer[2] = 2, expected 3 or more",
+          [](QuestionFile& f) { f.no_answer = false; });
+}
+
 // Each change leaves the file as large as it was.
 const std::vector<std::function<void(QuestionFile&)>> kChanges{
     [](QuestionFile& f) { f.padding = 9; },

@@ -224,6 +224,9 @@ TEST(TokenValues, NothingIsScoredBehindTheEnd) {
     expect_error(ErrorKind::dataset,
                  {"/targets/label[1, 3] = 9, but the sample's length is 3 (read)"},
                  [&] { reader.next(); });
+    expect_error(ErrorKind::dataset,
+                 {"/targets/label[1, 3] = 9, but the sample's length is 3 (read)"},
+                 [&] { verify(data_set); });
   }
 }
 

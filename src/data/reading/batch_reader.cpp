@@ -18,6 +18,7 @@
 
 #include "dataset_error.hpp"
 #include "reading/batch_buffer_layout.hpp"
+#include "reading/sequence_checks.hpp"
 #include "schema/allowed_values.hpp"
 
 namespace tally::data {
@@ -32,10 +33,6 @@ struct BatchReader::Impl {
   void run(const std::stop_token& stop, int thread);
   std::optional<std::int64_t> take_free(const std::stop_token& stop);
   bool fill(Batch& batch, std::span<std::byte> memory, const std::stop_token& stop);
-  void check_in_sequences(const SlotField& field, const Batch& batch,
-                          std::span<const std::byte> memory) const;
-  void check_behind_sequences(const SlotField& field, const Batch& batch,
-                              std::span<const std::byte> memory) const;
   void read_field(const SlotField& field, plan::SampleRange samples, std::span<std::byte> memory);
   const Batch* next();
 
@@ -168,49 +165,13 @@ bool BatchReader::Impl::fill(Batch& batch, std::span<std::byte> memory,
     }
   }
   // These checks compare targets with lengths, which are read last.
+  if (!batch.lengths) return true;
+  const std::span lengths(batch.lengths->as<const std::int32_t>(), to_size(batch.samples.count));
   for (const SlotField& field : layout.targets) {
-    if (field.column->is_in_sequence) check_in_sequences(field, batch, memory);
-    if (field.column->padding && batch.lengths) check_behind_sequences(field, batch, memory);
+    check_against_lengths(data_set.info().path, *field.column, batch.samples.first,
+                          memory.subspan(to_size(field.offset)), lengths);
   }
   return true;
-}
-
-// Places that a target names must lie in the sequence: behind its end there is padding, of which
-// models say nothing.
-void BatchReader::Impl::check_in_sequences(const SlotField& field, const Batch& batch,
-                                           std::span<const std::byte> memory) const {
-  const auto* const places = reinterpret_cast<const std::int32_t*>(memory.data() + field.offset);
-  const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
-  for (std::int64_t i = 0; i < batch.samples.count; ++i) {
-    if (places[i] <= lengths[i]) continue;
-    throw_dataset_error(
-        data_set.info().path, format("{}[{}]", field.column->path, batch.samples.first + i),
-        format("= {}, but the sample's length is {} (read)", places[i], lengths[i]));
-  }
-}
-
-// Behind a sequence's end every label must be ignore_index: there is nothing to be scored, and
-// batches sorted by length leave these places out.
-void BatchReader::Impl::check_behind_sequences(const SlotField& field, const Batch& batch,
-                                               std::span<const std::byte> memory) const {
-  const ColumnInfo& column = *field.column;
-  const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
-  const std::int64_t places = column.row_shape.front();
-  for (std::int64_t i = 0; i < batch.samples.count; ++i) {
-    const auto behind = memory.subspan(
-        to_size(field.offset + i * column.row_bytes() + lengths[i] * size_bytes(column.dtype)),
-        to_size((places - lengths[i]) * size_bytes(column.dtype)));
-    with_label_type(column.dtype, [&](auto type) {
-      for_each_value<decltype(type)>(behind, [&](std::size_t place, std::int64_t value) {
-        if (value == *column.padding) return;
-        throw_dataset_error(
-            data_set.info().path,
-            format("{}[{}, {}]", column.path, batch.samples.first + i,
-                   lengths[i] + static_cast<std::int64_t>(place)),
-            format("= {}, but the sample's length is {} (read)", value, lengths[i]));
-      });
-    });
-  }
 }
 
 void BatchReader::Impl::read_field(const SlotField& field, plan::SampleRange samples,

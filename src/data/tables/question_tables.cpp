@@ -5,9 +5,12 @@
 #include <vector>
 
 #include <tally/base/format.hpp>
+#include <tally/data/column_values.hpp>
 
+#include "dataset_error.hpp"
 #include "schema/allowed_values.hpp"
 #include "schema/task_rules.hpp"
+#include "tables/table_inspection.hpp"
 
 namespace tally::data {
 namespace {
@@ -57,6 +60,48 @@ std::vector<std::string> describe_questions(DataSet& data_set) {
                  info.no_answer ? "; a question may have none" : "")};
 }
 
+[[noreturn]] void refuse(const DataSetInfo& info, const char* table, std::int64_t row,
+                         std::int64_t value, std::string_view expected) {
+  throw_dataset_error(info.path, format("{}[{}]", table, row),
+                      format("= {}, expected {} (read)", value, expected));
+}
+
+// Questions ascend by their paragraphs, and their answers follow one another, all of them.
+void check_questions(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  constexpr const char* kParagraph = "/units/paragraph";
+  constexpr const char* kFirst = "/units/first_answer";
+  const std::int64_t least = info.no_answer ? 0 : 1;  // answers of a question
+  std::int64_t paragraph = 0, answer = -least;
+  const auto check_answer = [&](std::int64_t unit, std::int64_t found) {
+    if (unit == 0 && found != 0) refuse(info, kFirst, 0, found, "0");
+    if (found < answer + least) {
+      refuse(info, kFirst, unit, found, format("{} or more", answer + least));
+    }
+    answer = found;
+  };
+  for_each_run(info.num_units, [&](std::int64_t first, std::int64_t count) {
+    const auto read = [&](const char* table) {
+      return read_column<std::int64_t>(data_set, info.table(table), first, count);
+    };
+    const auto paragraphs = read(kParagraph), answers = read(kFirst);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const std::int64_t unit = first + static_cast<std::int64_t>(i);
+      if (paragraphs[i] < paragraph) {
+        refuse(info, kParagraph, unit, paragraphs[i], format("{} or more", paragraph));
+      }
+      paragraph = paragraphs[i];
+      check_answer(unit, answers[i]);
+    }
+  });
+  check_answer(info.num_units,
+               read_column<std::int64_t>(data_set, info.table(kFirst), info.num_units, 1).front());
+  const std::int64_t num_answers = info.table("/answers/text/offsets").num_rows - 1;
+  if (answer != num_answers) {
+    refuse(info, kFirst, info.num_units, answer, format("{}, the number of answers", num_answers));
+  }
+}
+
 }  // namespace
 
 const TaskRules& question_answering_rules() {
@@ -64,7 +109,8 @@ const TaskRules& question_answering_rules() {
                                     .tables = kSpanTables,
                                     .needs_lengths = true,
                                     .set_ranges = set_question_ranges,
-                                    .describe_tables = describe_questions};
+                                    .describe_tables = describe_questions,
+                                    .check_tables = check_questions};
   return kRules;
 }
 

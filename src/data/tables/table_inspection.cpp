@@ -6,6 +6,7 @@
 
 #include "dataset_error.hpp"
 #include "reading/column_pieces_and_offsets.hpp"
+#include "reading/sequence_checks.hpp"
 #include "schema/task_rules.hpp"
 
 namespace tally::data {
@@ -48,6 +49,21 @@ void check_units(DataSet& data_set) {
                       format("ends with {} of {} (read)", last, counted(info)));
 }
 
+void check_lengths(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  if (!info.columns.lengths) return;
+  for (const ColumnInfo& column : info.columns.targets) {
+    if (!column.is_in_sequence && !column.padding) continue;
+    for_each_piece(data_set, column, std::max<std::int64_t>(column.rows_per_checksum, 1),
+                   [&](std::int64_t first, std::span<const std::byte> rows) {
+                     const auto count = std::ssize(rows) / column.row_bytes();
+                     check_against_lengths(
+                         info.path, column, first, rows,
+                         read_column<std::int32_t>(data_set, *info.columns.lengths, first, count));
+                   });
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> table_report(DataSet& data_set) {
@@ -57,6 +73,7 @@ std::vector<std::string> table_report(DataSet& data_set) {
 
 void check_tables(DataSet& data_set) {
   const TaskRules& rules = rules_of(data_set.info());
+  check_lengths(data_set);
   check_offsets(data_set);
   if (has_units(rules)) check_units(data_set);
   if (rules.check_tables != nullptr) rules.check_tables(data_set);

@@ -24,8 +24,9 @@ void for_each_run(std::int64_t rows, const Use& use) {
 // tables. Throws Error(dataset) where they break what SCHEMA.md says.
 std::vector<std::string> table_report(DataSet& data_set);
 
-// Reads what several rows or columns together must agree on: offsets, units, and what the task adds
-// to these. Throws Error(dataset) at the first that does not.
+// Reads what several rows or columns together must agree on: targets and the lengths of their
+// sequences, offsets, units, and what the task adds to these. Throws Error(dataset) at the first
+// that does not.
 void check_tables(DataSet& data_set);
 
 }  // namespace tally::data
