@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/multiclass_pass.hpp>

@@ -18,17 +18,25 @@ namespace {
 constexpr std::int64_t kMaxClasses = 1 << 20;
 constexpr std::int64_t kMaxBins = 1000;
 
+// The ranges of fractions end below 1, as those of their options do.
+const double kBelowOne = std::nextafter(1.0, 0.0);
+
+template <class Number>
+std::string range_text(Number low, Number high) {
+  if (low == high) return format("{}", low);
+  const auto end = static_cast<double>(high) == kBelowOne ? "below 1" : format("{}", high);
+  return format("a number from {} to {}", low, end);
+}
+
 // Attributes are texts, numbers too (docs/formats.md). Error(dataset) names the attribute.
 template <class Number>
 Number number_of(const SavedRun& run, std::string_view attribute, const std::string& text,
                  Number low, Number high) {
   const auto value = parse_number<Number>(text);
   if (value && *value >= low && *value <= high) return *value;
-  throw Error(
-      ErrorKind::dataset,
-      format("predictions file '{}', attribute {} = '{}', expected {}", run.name(), attribute,
-             printable(text),
-             low == high ? format("{}", low) : format("a number from {} to {}", low, high)));
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', attribute {} = '{}', expected {}", run.name(),
+                     attribute, printable(text), range_text(low, high)));
 }
 
 template <class Number>
@@ -77,13 +85,12 @@ ScoringSettings scoring_settings(const SavedRun& run) {
   settings.calibration_bins = number_of<std::int64_t>(run, "calibration_bins", 1, kMaxBins);
   const auto* traits = find_task_traits(task);
   const bool has_smoothing = traits != nullptr && traits->has_loss_options;
-  // nextafter() makes the range end below 1, as that of --label-smoothing does.
   settings.label_smoothing =
-      number_of(run, "label_smoothing", 0.0, has_smoothing ? std::nextafter(1.0, 0.0) : 0.0);
+      number_of(run, "label_smoothing", 0.0, has_smoothing ? kBelowOne : 0.0);
   settings.has_class_weights = run.find_attribute("class_weights_sha256").has_value();
   settings.outputs = word_of(run, "outputs", metrics::output_kind_from_name);
   if (traits != nullptr && traits->has_threshold) {
-    settings.threshold = number_of(run, "threshold", 0.0, 1.0);
+    settings.threshold = number_of(run, "threshold", 0.0, kBelowOne);
   }
   // The attribute is optional: without it curves are left out, and the rest is compared.
   if (run.find_attribute("curves")) settings.curves = word_of(run, "curves", keys_from_name);

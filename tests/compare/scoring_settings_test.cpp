@@ -65,7 +65,8 @@ TEST_F(ScoringSettingsTest, OnlyLossesOfClassesAreSmoothed) {
   EXPECT_EQ(settings_of(classes).label_smoothing, 0.125);
   for (const char* text : {"-0.1", "1", "nan"}) {
     classes.attribute("label_smoothing", text);
-    expect_error(ErrorKind::dataset, {"label_smoothing = '" + std::string(text), "from 0 to 0.9"},
+    expect_error(ErrorKind::dataset,
+                 {"label_smoothing = '" + std::string(text), "from 0 to below 1"},
                  [&] { settings_of(classes); });
   }
 }
@@ -91,7 +92,8 @@ const std::vector<Refusal> kBadSettings{
     {"SmoothingThatIsNaN", [](RunFile& run) { run.attribute("label_smoothing", "nan"); },
      "label_smoothing = 'nan'"},
     {"Threshold", [](RunFile& run) { run.attribute("threshold", "1.5"); },
-     "threshold = '1.5', expected a number from 0 to 1"},
+     "threshold = '1.5', expected a number from 0 to below 1"},
+    {"ThresholdOfOne", [](RunFile& run) { run.attribute("threshold", "1"); }, "threshold = '1'"},
     {"NoThreshold", [](RunFile& run) { run.without("threshold"); }, "no attribute 'threshold'"},
     {"Definitions", [](RunFile& run) { run.attribute("definitions", "mi\nne"); },
      "attribute definitions: "},

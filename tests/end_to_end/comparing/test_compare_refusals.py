@@ -153,7 +153,7 @@ def test_both_of_a_task_that_cannot_be_compared(tally: Program, runs: tuple[Resu
 
 TASK_DAMAGES: dict[tuple[str, str], tuple[Damage, int, tuple[str, ...]]] = {
     ("binary", "no threshold"): (attribute("threshold", None), 3, ("attribute 'threshold'", "Evaluate again")),
-    ("binary", "threshold"): (attribute("threshold", "1.5"), 3, ("threshold = '1.5'", "from 0 to 1")),
+    ("binary", "threshold"): (attribute("threshold", "1.5"), 3, ("threshold = '1.5'", "from 0 to below 1")),
     ("binary", "classes"): (attribute("num_classes", "3"), 3, ("num_classes = '3'", "expected 2")),
     ("binary", "curves"): (attribute("curves", "fine"), 3, ("curves", "fine")),
     ("binary", "label"): (put("label", 4, 2), 3, ("/label[4] = 2, expected 0, 1 or -1",)),
