@@ -243,7 +243,7 @@ def export(args: argparse.Namespace) -> str:
     notes, preparation = [*subject.notes], None
     if isinstance(subject.form, Description):
         notes += filter(None, [subject.form.note, check_scores(args, subject.form, outputs[0])])
-        preparation = subject.form.recipe and subject.form.recipe.command(subject.form.normalisation)
+        preparation = subject.form.preparation(args.output)
     how, more = WRITERS[args.format](args, subject, outputs)
     for note in notes + more:
         print(f"note: {note}")

@@ -13,27 +13,33 @@ folders' names; names of which none is a folder's are what the classes of that o
 
 Images are ordered by folder and name. Those whose name, or a folder's, begins with a dot are left out.
 
-Size: --resize N --crop N are torchvision's Resize(N) (shorter side, antialiased) and CenterCrop(N), bit for bit.
-Without them the images are stored as they are and must all have one size.
+Size: --like MODEL prepares the images as the weights of that model want them (crop, interpolation, normalisation), bit for
+bit as torchvision, timm or transformers would: an exported file, whose model card says it, a name as export_model.py takes
+it, of whose weights the library's default is meant unless --recipe names others, or hf:FOLDER. Options win over it.
+
+Without it --resize N --crop N are torchvision's Resize(N) (shorter side, antialiased) and CenterCrop(N), and --resize HxW
+resizes both sides. Without these the images are stored as they are and must all have one size.
 """
 
 import argparse
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tally_data.atomic import check_output
 from tally_data.class_order import order_classes, read_class_names
-from tally_data.decode import FILTERS, DecodeRule, decode, decode_chunk
+from tally_data.decode import DecodeRule, decode, decode_chunk
 from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import DataError, UsageError, run_tool
 from tally_data.image_files import ImageFiles, list_images
 from tally_data.image_set import Batch, ImageSet, write_image_set
 from tally_data.labels import Labels, labels_from_file, labels_from_folders
-from tally_data.options import ToolParser, add_image_options, add_output_options, image_encoding, positive
+from tally_data.options import ToolParser, add_image_options, add_output_options, positive
 from tally_data.parallel import default_workers, ordered_map
+from tally_data.preparation import add_geometry_options, preparation
 
 IMAGES_PER_CHUNK = 16
 
@@ -75,7 +81,18 @@ def class_count(args: argparse.Namespace, labels: Labels) -> int:
     return count
 
 
-def make_image_set(args: argparse.Namespace, encoding: ImageEncoding) -> ImageSet:
+def find_recipe(args: argparse.Namespace) -> Any:
+    """A tally_export.recipe.Recipe; None where neither --like nor --recipe asks for one."""
+    if args.like is None and args.recipe is None:
+        return None
+    # The libraries that know recipes are large, and not needed without one.
+    from tally_export.recipe import library_recipe
+    from tally_export.recipe_like import recipe_like
+
+    return library_recipe(args.recipe) if args.like is None else recipe_like(args.like, args.recipe)
+
+
+def make_image_set(args: argparse.Namespace, encoding: ImageEncoding, rule: DecodeRule) -> ImageSet:
     images = list_images(args.input)
     if images.hidden:
         print(f"note: hidden images are left out: {len(images.hidden)}, first '{images.hidden[0]}'")
@@ -83,7 +100,6 @@ def make_image_set(args: argparse.Namespace, encoding: ImageEncoding) -> ImageSe
     num_classes = class_count(args, labels)
     if labels.num_unused:
         print(f"ignored {labels.num_unused} labels that have no image")
-    rule = DecodeRule(encoding.channels, args.resize, args.crop, args.interpolation)
     shape = decode(images.files[0], rule).shape
     batches = decoded_batches(images, labels.labels, rule, shape, args.workers)
     return ImageSet(
@@ -105,11 +121,7 @@ def main() -> None:
     parser.add_argument(
         "--num-classes", type=positive, metavar="C", help="default: by names, or largest label + 1"
     )
-    parser.add_argument("--resize", type=positive, metavar="N", help="length of the shorter side")
-    parser.add_argument("--crop", type=positive, metavar="N", help="side of the square cut from the centre")
-    parser.add_argument(
-        "--interpolation", choices=tuple(FILTERS), default="bilinear", help="for --resize, default bilinear"
-    )
+    add_geometry_options(parser)
     parser.add_argument(
         "--workers", type=positive, default=default_workers(), metavar="N", help="default: %(default)s cores"
     )
@@ -118,9 +130,10 @@ def main() -> None:
     args = parser.parse_args()
     if args.labels and args.class_order is not None:
         raise UsageError("--class-order is for classes that are folders; with --labels the label file numbers them")
-    encoding = image_encoding(args, IMAGENET)
     check_output(args.output, args.overwrite)
-    write_image_set(make_image_set(args, encoding), args.output, args.overwrite, encoding)
+    recipe = find_recipe(args)
+    encoding, rule = preparation(args, recipe)
+    write_image_set(make_image_set(args, encoding, rule), args.output, args.overwrite, encoding)
 
 
 if __name__ == "__main__":

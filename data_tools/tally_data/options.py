@@ -60,6 +60,11 @@ def not_negative(text: str) -> int:
     return int(text)
 
 
+def side_or_size(text: str) -> int | tuple[int, int]:
+    """256, or 224x192: height and width."""
+    return size(text) if "x" in text else positive(text)
+
+
 def size(text: str) -> tuple[int, int]:
     """Height and width: 480x640."""
     try:

@@ -2,7 +2,9 @@
 """The model card: docs/model-card.md."""
 
 import argparse
+import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -44,6 +46,12 @@ class Description:
     @property
     def names(self) -> Names:
         return self.outputs.names
+
+    def preparation(self, output: Path) -> str | None:
+        """The call that prepares images for the model in this file; None where its card does not say all of it."""
+        if self.recipe is None or not self.recipe.says_all(self.normalisation):
+            return None
+        return f"prepare_imagefolder.py --like {shlex.quote(str(output))}"
 
     def batch(self, size: int, dtype: torch.dtype, shape: tuple[int, ...] | None = None) -> Batch:
         return (random_batch(size, shape or self.input_shape, dtype, self.normalisation),)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from tally_data.decode import FILTERS
 from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import ModelError, UsageError
 from tally_data.geometry import Size
@@ -44,23 +43,10 @@ class Recipe:
     def without_sizes(self) -> "Recipe":
         return replace(self, resize=None, crop=None, crop_share=None)
 
-    def command(self, encoding: ImageEncoding | None) -> str | None:
-        """The call of prepare_imagefolder.py that prepares images so; None where it cannot, or not all of it is known.
-
-        encoding: the card's normalisation, which options may have changed.
-        """
-        sizes = (self.resize, self.crop)
-        if self.crop_mode != "center" or not all(size and size[0] == size[1] for size in sizes):
-            return None
-        if encoding is None or self.interpolation not in FILTERS:
-            return None
-        assert self.resize is not None and self.crop is not None
-        call = f"prepare_imagefolder.py --resize {self.resize[0]} --crop {self.crop[0]} --interpolation {self.interpolation}"
-        if encoding == IMAGENET:
-            return call
-        mean, std = (",".join(map(repr, values)) for values in (encoding.mean, encoding.std))
-        # With "=", because a list that begins with a minus sign would be taken for an option.
-        return f"{call} --channels {encoding.channels} --scale {encoding.scale!r} --mean={mean} --std={std}"
+    def says_all(self, encoding: ImageEncoding | None) -> bool:
+        """Whether images can be prepared by it; encoding: the card's normalisation, which options may have changed."""
+        words = (self.crop_mode, self.interpolation, self.resize, self.crop)
+        return encoding is not None and all(word is not None for word in words)
 
 
 def shared_part(source: str, recipes: Sequence[Recipe]) -> Recipe:

@@ -44,7 +44,8 @@ def test_resize_and_crop_equal_torchvision(
         steps += [transforms.CenterCrop(crop)] if crop else []
         with Image.open(tmp_path / "a.jpg") as image:
             expected = np.asarray(transforms.Compose(steps)(image.convert("RGB")))
-        assert np.array_equal(decode(file, DecodeRule("RGB", resize, crop, name)), expected)
+        sides = [(side, side) if side else None for side in (resize, crop)]
+        assert np.array_equal(decode(file, DecodeRule("RGB", *sides, name)), expected)
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,15 @@
 
 import argparse
 import hashlib
-import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import prepare_imagefolder
 import pytest
 import timm
 import torch
 import torchvision
 import transformers
 from oracle import load_model
-from tally_data.decode import DecodeRule
 from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import UsageError
 from timm.data import create_transform, resolve_data_config
@@ -202,7 +198,7 @@ def test_card_of_an_exported_model(tmp_path: Path, succeed: Tool) -> None:
     done = succeed(NAME, "--model", f"timm:{name}", "--output", tmp_path / "m.pt")
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"note: images are taken to be prepared as for timm's weights of {name} (lamb_in1k)")
-    assert lines[1] == "prepare images with: prepare_imagefolder.py --resize 256 --crop 224 --interpolation bicubic"
+    assert lines[1] == f"prepare images with: prepare_imagefolder.py --like {tmp_path / 'm.pt'}"
     assert "random weights (seed 0)" in lines[2]
     found = load_model(tmp_path / "m.pt")[1]
     assert found["normalisation"] == {
@@ -221,32 +217,3 @@ def test_faults(fail: Tool, tmp_path: Path) -> None:
                                   architectures=["BertForSequenceClassification"])  # fmt: skip
     net.save_pretrained(tmp_path / "text")
     fail(NAME, "--model", f"hf:{tmp_path / 'text'}", "--recipe", "none", code=2, says="--recipe is for models of images")
-
-
-def prepared_by(command: str, monkeypatch: pytest.MonkeyPatch) -> tuple[ImageEncoding, DecodeRule]:
-    """What prepare_imagefolder.py makes of the options of that call."""
-    seen = []
-    monkeypatch.setattr(prepare_imagefolder, "check_output", lambda *_: None)
-    monkeypatch.setattr(prepare_imagefolder, "make_image_set", lambda args, encoding: seen.append((args, encoding)))
-    monkeypatch.setattr(prepare_imagefolder, "write_image_set", lambda *_, **__: None)
-    monkeypatch.setattr(sys, "argv", [*command.split(), "--input", "x", "--output", "y.h5"])
-    prepare_imagefolder.main()
-    args, encoding = seen[0]
-    return encoding, DecodeRule(encoding.channels, args.resize, args.crop, args.interpolation)
-
-
-@pytest.mark.parametrize("encoding", [
-    IMAGENET, ImageEncoding("RGB", 1.0, (-1.0, 0.1, 1 / 3), (1, 2, 3)), ImageEncoding("BGR", 1 / 128, IMAGENET.mean, IMAGENET.std),
-    ImageEncoding("L", 1 / 255, (0.1307,), (0.3081,)),
-])  # fmt: skip
-def test_the_printed_call_gives_the_encoding(encoding: ImageEncoding, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = Recipe("a", IMAGENET, (256, 256), (224, 224), 0.875, "center", "bicubic")
-    made, rule = prepared_by(recipe.command(encoding), monkeypatch)
-    assert made == encoding and rule == DecodeRule(encoding.channels, 256, 224, "bicubic")
-
-
-def test_no_call_that_is_not_complete() -> None:
-    recipe = Recipe("a", IMAGENET, (256, 256), (224, 224), 0.875, "center", "bicubic")
-    assert recipe.command(None) is None
-    for other in ({"interpolation": "lanczos"}, {"interpolation": None}, {"crop_mode": "squash"}, {"crop": (224, 192)}):
-        assert replace(recipe, **other).command(IMAGENET) is None
