@@ -3,9 +3,10 @@
 """Writes COCO's object annotations (instances_val2017.json and others of its form) as a Tally data set for detection.
 
 Images are in ascending order of their ids, classes in that of the categories' ids; what is written of an object is its
-box, its area (else width * height of the box) and whether it is a crowd. --images is the folder or the uncompressed
-tar of the images. All are resized to --size: with --fit pad they keep their proportions and are filled up at the right
-and at the bottom, with --fit stretch they do not. /images/placement leads from there back to the annotated pixels.
+box, its area (else width * height of the box) and whether it is a crowd. --images is the folder, the
+uncompressed tar or the zip file of the images. All are resized to --size: with --fit pad they keep their proportions and
+are filled up at the right and at the bottom, with --fit stretch they do not. /images/placement leads from there back to
+the annotated pixels.
 
 --no-images writes no pixels: the input is then `index`, the number of the sample, enough to score results that are
 there already.
@@ -89,7 +90,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = ToolParser(__doc__)
     parser.add_argument("--input", type=Path, required=True, metavar="FILE", help="such as instances_val2017.json")
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--images", type=Path, metavar="PATH", help="folder or tar of the images")
+    source.add_argument("--images", type=Path, metavar="PATH", help="folder, tar or zip file of the images")
     source.add_argument("--no-images", action="store_true", help="write annotations alone")
     parser.add_argument("--size", type=size, metavar="HxW", help="height and width of what the model is given")
     parser.add_argument("--fit", choices=FITS, default="pad", help="into that size, default %(default)s")

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a folder or an uncompressed tar of images as a Tally data set.
+"""Writes a folder, an uncompressed tar or a zip file of images as a Tally data set.
 
 Labels: --labels FILE with a line per image, `name label`, `name, label` or csv (a header line is skipped); a name is
 the image's file name or the end of its path, with or without the extension. Names without an image are ignored, an
-image without a label is an error. A label is a number, or a name of --class-names.
+image without a label is an error. A label is a number, or a name of --class-names; where these begin with synsets, as
+in ImageNet's LOC_synset_mapping.txt, a synset, or the boxes of one class that Kaggle's LOC_val_solution.csv lists. A folder
+is ImageNet's development kit (ILSVRC2012_devkit_t12).
 
 Without --labels the class of an image is its top folder. --class-order numbers these classes as the model was trained:
 torchvision's ImageFolder (default) sorts by character code (Boat, apple, cat10, cat9), timm naturally and without case
@@ -35,6 +37,7 @@ from tally_data.decode import DecodeRule, decode, decode_chunk
 from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import DataError, UsageError, run_tool
 from tally_data.image_files import ImageFiles, list_images
+from tally_data.imagenet_devkit import is_devkit, labels_from_devkit
 from tally_data.image_set import Batch, ImageSet, write_image_set
 from tally_data.labels import Labels, labels_from_file, labels_from_folders
 from tally_data.options import ToolParser, add_image_options, add_output_options, positive
@@ -57,6 +60,8 @@ def decoded_batches(
 
 
 def find_labels(args: argparse.Namespace, images: ImageFiles) -> Labels:
+    if args.labels and is_devkit(args.labels):
+        return labels_from_devkit(images, args.labels)
     if args.labels:
         names = read_class_names(args.class_names) if args.class_names else None
         return labels_from_file(images, args.labels, names)
@@ -110,8 +115,8 @@ def make_image_set(args: argparse.Namespace, encoding: ImageEncoding, rule: Deco
 
 def main() -> None:
     parser = ToolParser(__doc__)
-    parser.add_argument("--input", type=Path, required=True, metavar="PATH", help="folder or tar of images")
-    parser.add_argument("--labels", type=Path, metavar="FILE", help="label file; default: a folder per class")
+    parser.add_argument("--input", type=Path, required=True, metavar="PATH", help="folder, tar or zip file of images")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="label file, or ImageNet's devkit; default: a folder per class")
     parser.add_argument(
         "--class-order", metavar="ORDER", help="torchvision (default), timm, or a file with a folder's name per line"
     )

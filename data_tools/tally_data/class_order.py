@@ -12,6 +12,7 @@ from .image_files import ImageFiles
 
 TORCHVISION, TIMM, FILE = "torchvision", "timm", "file"
 _SHOWN = 5
+_SYNSET = re.compile(r"(n\d{8})(\s|$)")  # as ImageNet calls its classes
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ def read_class_names(path: Path) -> list[str]:
     return text.rstrip().splitlines()
 
 
+def synsets_of(names: Sequence[str]) -> list[str]:
+    """The synset that begins each of the names, as in LOC_synset_mapping.txt; none where one has none or two are equal."""
+    found = [match[1] for name in names if (match := _SYNSET.match(name))]
+    return found if len(found) == len(names) == len(set(found)) else []
+
+
 def order_classes(images: ImageFiles, order: str | None, names_file: Path | None) -> ClassOrder:
     """order: torchvision (also None), timm, or the path of a file that names every folder.
 
@@ -52,13 +59,14 @@ def order_classes(images: ImageFiles, order: str | None, names_file: Path | None
     if names_file is None:
         return _without_names(images, order)
     names = read_class_names(names_file)
-    if set(names) & set(images.folders):
-        _check_same(images.folders, names, names_file)
-        if order is not None and _without_names(images, order).folders != names:
+    folders = names if set(names) & set(images.folders) else synsets_of(names)
+    if set(folders) & set(images.folders):
+        _check_same(images.folders, folders, names_file)
+        if order is not None and _without_names(images, order).folders != folders:
             raise UsageError(
                 f"--class-order {order} is another order than that of the folders' names in '{names_file}'; leave one out"
             )
-        return _checked(images, names, names, FILE)
+        return _checked(images, folders, names, FILE)
     ordered = _without_names(images, order)
     _check_titles(ordered.folders, names, names_file)
     return ClassOrder(ordered.folders, names, ordered.rule)

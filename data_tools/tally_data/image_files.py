@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image files of a folder or of an uncompressed tar, and their bytes."""
+"""The image files of a folder, an uncompressed tar or a zip file, and their bytes."""
 
 import os
 import tarfile
+import zipfile
+import zlib
 from dataclasses import dataclass
 from itertools import filterfalse
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from .errors import DataError, reading
 
@@ -15,12 +17,17 @@ EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", 
 
 
 class ImageFile(NamedTuple):
-    """name: path relative to the folder or tar; its bytes are [offset, offset + size) of `container`."""
+    """name: path relative to the folder or archive; its bytes are [offset, offset + size) of `container`.
+
+    unpacked: how many they become, where they are deflated; crc: of these, in a zip file.
+    """
 
     name: str
     container: str
     offset: int
     size: int
+    unpacked: int | None = None
+    crc: int | None = None
 
     def read(self) -> bytes:
         with reading(self.container), open(self.container, "rb") as file:
@@ -30,6 +37,13 @@ class ImageFile(NamedTuple):
             raise DataError(
                 f"image '{self.name}' in '{self.container}' ends after {len(content)} of {self.size} bytes"
             )
+        if self.unpacked is not None:
+            try:
+                content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content, self.unpacked + 1)
+            except zlib.error as error:
+                raise DataError(f"image '{self.name}' in '{self.container}' is damaged: {error}") from error
+        if self.crc is not None and zlib.crc32(content) != self.crc:
+            raise DataError(f"image '{self.name}' in '{self.container}' is damaged: its checksum is another")
         return content
 
 
@@ -37,7 +51,7 @@ class ImageFile(NamedTuple):
 class ImageFiles:
     """files: in torchvision's ImageFolder order (by top folder, folder, name); folders: the top folders, sorted.
 
-    hidden: names of images that are left out, for their name or that of a folder begins with a dot.
+    hidden: names of images that are left out: their name or that of a folder begins with a dot, or a folder is __MACOSX.
     """
 
     files: list[ImageFile]
@@ -50,8 +64,8 @@ def _is_image(name: str) -> bool:
 
 
 def _is_hidden(name: str) -> bool:
-    """As are .ipynb_checkpoints and the ._ files of macOS."""
-    return any(part.startswith(".") for part in PurePosixPath(name).parts)
+    """As are .ipynb_checkpoints and what macOS adds."""
+    return any(part.startswith(".") or part == "__MACOSX" for part in PurePosixPath(name).parts)
 
 
 def _order(file: ImageFile) -> tuple[str, str, str]:
@@ -60,10 +74,13 @@ def _order(file: ImageFile) -> tuple[str, str, str]:
 
 
 def list_images(source: Path) -> ImageFiles:
-    """Raises DataError if `source` is neither folder nor tar, or holds no image."""
+    """Raises DataError if `source` is neither folder, tar nor zip, or holds no image."""
     with reading(source):
         source.stat()
-    files, folders = _list_folder(source) if source.is_dir() else _list_tar(source)
+    if source.is_dir():
+        files, folders = _list_folder(source)
+    else:
+        files, folders = _list_zip(source) if _is_zip(source) else _list_tar(source)
     hidden = sorted(file.name for file in files if _is_hidden(file.name))
     files = [file for file in files if not _is_hidden(file.name)]
     folders = set(filterfalse(_is_hidden, folders))
@@ -97,7 +114,7 @@ def _open_tar(path: Path) -> tarfile.TarFile:
             raise DataError(
                 f"'{path}' is a compressed tar, whose images cannot be read at random: uncompress it first"
             ) from error
-        raise DataError(f"'{path}' is neither a folder nor a tar file") from error
+        raise DataError(f"'{path}' is neither a folder nor a tar or zip file") from error
 
 
 def _list_tar(path: Path) -> tuple[list[ImageFile], set[str]]:
@@ -118,8 +135,44 @@ def _list_tar(path: Path) -> tuple[list[ImageFile], set[str]]:
     return files, folders
 
 
+def _is_zip(path: Path) -> bool:
+    with reading(path), open(path, "rb") as file:
+        return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def _list_zip(path: Path) -> tuple[list[ImageFile], set[str]]:
+    files, folders = [], set()
+    try:
+        with reading(path), zipfile.ZipFile(path) as archive, open(path, "rb") as raw:
+            for entry in archive.infolist():
+                name = str(PurePosixPath(entry.filename))
+                if entry.is_dir():
+                    folders.add(name)
+                elif _is_image(name):
+                    files.append(_zipped(entry, name, path, raw))
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError) as error:
+        raise DataError(f"'{path}' is a damaged zip file: {error}") from error
+    return files, folders
+
+
+def _zipped(entry: zipfile.ZipInfo, name: str, path: Path, raw: BinaryIO) -> ImageFile:
+    if entry.flag_bits & 1:
+        raise DataError(f"'{name}' in '{path}' is encrypted: unpack it first")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        how = zipfile.compressor_names.get(entry.compress_type, entry.compress_type)
+        raise DataError(f"'{name}' in '{path}' is compressed by {how}, expected stored or deflated: unpack it first")
+    # The entry's own header has a name and extra fields of lengths of its own.
+    raw.seek(entry.header_offset)
+    header = raw.read(30)
+    if len(header) < 30 or header[:4] != b"PK\x03\x04":
+        raise DataError(f"'{path}' is a damaged zip file: '{name}' has no header")
+    lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    unpacked = entry.file_size if entry.compress_type == zipfile.ZIP_DEFLATED else None
+    return ImageFile(name, str(path), entry.header_offset + 30 + lengths, entry.compress_size, unpacked, entry.CRC)
+
+
 def _without_common_top(files: list[ImageFile], folders: set[str]) -> tuple[list[ImageFile], set[str]]:
-    """A tar of one folder `val` with class folders in it counts from `val`."""
+    """An archive of one folder `val` with class folders in it counts from `val`."""
     paths = [PurePosixPath(file.name).parts for file in files]
     folder_paths = [PurePosixPath(folder).parts for folder in folders]
     tops = {parts[0] for parts in paths + folder_paths}

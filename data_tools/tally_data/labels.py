@@ -6,9 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from .class_order import ClassOrder
+from .class_order import ClassOrder, synsets_of
 from .errors import DataError, reading
 from .image_files import ImageFiles
+
+
+_WORDS_OF_A_BOX = 5  # a synset and four numbers
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,9 @@ def read_label_file(path: Path, class_names: list[str]) -> dict[str, int]:
         if not line.strip():
             continue
         parts = _split(line.strip())
-        if len(parts) == 2 and (parts[1].isdecimal() or parts[1] in known):
+        label = _label_of(parts[1], known) if len(parts) == 2 else None
+        if label is not None:
             name = str(PurePosixPath(parts[0]))
-            label = int(parts[1]) if parts[1].isdecimal() else known[parts[1]]
             if table.setdefault(name, label) != label:
                 raise DataError(
                     f"label file '{path}', line {number}: '{name}' has the labels {table[name]} and {label}"
@@ -55,19 +58,33 @@ def read_label_file(path: Path, class_names: list[str]) -> dict[str, int]:
         elif number > 1 or len(parts) != 2:
             raise DataError(
                 f"label file '{path}', line {number}: '{line.strip()}' is not a name and a label of 0 or more"
-                + (", or a class name" if known else "")
+                + (", or a class name" if known else "; labels that are names need --class-names (of Kaggle's: LOC_synset_mapping.txt)")
             )
     if not table:
         raise DataError(f"label file '{path}' holds no label")
     return table
 
 
+def _label_of(text: str, known: dict[str, int]) -> int | None:
+    """A number, a name, or Kaggle's boxes of one class: `n01751748 111 108 230 366 n01751748 …`; None for anything else."""
+    if text.isdecimal():
+        return int(text)
+    if text in known:
+        return known[text]
+    words = text.split()
+    names = set(words[::_WORDS_OF_A_BOX])
+    if len(words) % _WORDS_OF_A_BOX or len(names) != 1 or not names <= known.keys():
+        return None
+    return known[words[0]]
+
+
 def _numbers_of(class_names: list[str]) -> dict[str, int]:
-    """Of the names that stand for one class only, and that are no numbers themselves."""
+    """Of the names that stand for one class only, and that are no numbers themselves; of ImageNet's also the synsets."""
     counts = Counter(class_names)
-    return {
+    known = {
         name: number for number, name in enumerate(class_names) if counts[name] == 1 and not name.isdecimal()
     }
+    return {synset: number for number, synset in enumerate(synsets_of(class_names))} | known
 
 
 def _find(name: str, table: dict[str, int]) -> str | None:

@@ -162,7 +162,7 @@ def test_input_faults(tmp_path: Path, fail: Tool) -> None:
     make_images(root, ["a/1.png", "b/2.png"])
     fail(NAME, "--input", tmp_path / "none", code=3, says="does not exist")
     (tmp_path / "text").write_text("x" * 2000)
-    fail(NAME, "--input", tmp_path / "text", code=3, says="neither a folder nor a tar file")
+    fail(NAME, "--input", tmp_path / "text", code=3, says="neither a folder nor a tar or zip file")
     with tarfile.open(tmp_path / "set.tar", "w") as archive:
         archive.add(root, ".")
     packed = gzip.compress((tmp_path / "set.tar").read_bytes())
