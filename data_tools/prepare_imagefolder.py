@@ -13,11 +13,12 @@ torchvision's ImageFolder (default) sorts by character code (Boat, apple, cat10,
 (apple, Boat, cat9, cat10); a file gives the folders a line each. --class-names does so as well where its names are the
 folders' names; names of which none is a folder's are what the classes of that order are called.
 
-Images are ordered by folder and name. Those whose name, or a folder's, begins with a dot are left out.
+Images are ordered by folder and name. Those whose name, or a folder's, begins with a dot are left out, and so are folders
+__MACOSX.
 
 Size: --like MODEL prepares the images as the weights of that model want them (crop, interpolation, normalisation), bit for
-bit as torchvision, timm or transformers would: an exported file, whose model card says it, a name as export_model.py takes
-it, of whose weights the library's default is meant unless --recipe names others, or hf:FOLDER. Options win over it.
+bit as torchvision, timm or transformers would. MODEL is an exported file, whose model card is read, the name of a
+torchvision or timm model (its default weights, or those that --recipe names), or hf:FOLDER. Other options override this.
 
 Without it --resize N --crop N are torchvision's Resize(N) (shorter side, antialiased) and CenterCrop(N), and --resize HxW
 resizes both sides. Without these the images are stored as they are and must all have one size.
@@ -105,6 +106,8 @@ def make_image_set(args: argparse.Namespace, encoding: ImageEncoding, rule: Deco
     num_classes = class_count(args, labels)
     if labels.num_unused:
         print(f"ignored {labels.num_unused} labels that have no image")
+    if args.num_classes is None and labels.class_names is None:
+        print(f"note: {num_classes} classes, as the largest label is {num_classes - 1}; give --num-classes if there are more")
     shape = decode(images.files[0], rule).shape
     batches = decoded_batches(images, labels.labels, rule, shape, args.workers)
     return ImageSet(
@@ -135,10 +138,18 @@ def main() -> None:
     args = parser.parse_args()
     if args.labels and args.class_order is not None:
         raise UsageError("--class-order is for classes that are folders; with --labels the label file numbers them")
+    if args.labels and is_devkit(args.labels) and args.class_names is not None:
+        raise UsageError("--class-names does not go with ImageNet's development kit, which names its classes")
     check_output(args.output, args.overwrite)
     recipe = find_recipe(args)
     encoding, rule = preparation(args, recipe)
-    write_image_set(make_image_set(args, encoding, rule), args.output, args.overwrite, encoding)
+    images = make_image_set(args, encoding, rule)
+    if recipe is None and args.mean is None and args.std is None:
+        print(
+            "note: the data set gets ImageNet's mean and std, as no option gives others (--like MODEL, or --mean and --std); "
+            "a model card's normalisation is used instead"
+        )
+    write_image_set(images, args.output, args.overwrite, encoding)
 
 
 if __name__ == "__main__":

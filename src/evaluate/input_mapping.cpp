@@ -66,10 +66,19 @@ void check_card(const data::DataSetInfo& info, const model::ModelCard& card,
   const bool one_for_two = info.num_classes == 2 && card.num_classes == 1;
   if (info.num_classes > 0 && card.num_classes && *card.num_classes != info.num_classes &&
       !one_for_two) {
-    throw Error(ErrorKind::model,
-                format("the model has {} classes, data set '{}' has {}", *card.num_classes,
-                       info.path.string(), info.num_classes),
-                "Give a model and a data set that belong together.");
+    const bool may_lack_classes =
+        info.num_classes < *card.num_classes && info.class_names.empty() &&
+        std::ranges::any_of(info.columns.inputs, [](const data::ColumnInfo& column) {
+          return column.image.has_value();
+        });
+    throw Error(
+        ErrorKind::model,
+        format("the model has {} classes, data set '{}' has {}", *card.num_classes,
+               info.path.string(), info.num_classes),
+        may_lack_classes
+            ? format("If its labels are those of the model, prepare it with --num-classes {}.",
+                     *card.num_classes)
+            : "Give a model and a data set of the same classes.");
   }
   if (!card.takes_batches_of(batch_size)) {
     throw Error(

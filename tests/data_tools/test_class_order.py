@@ -143,7 +143,7 @@ def test_empty_folders(tmp_path: Path, succeed: Tool, fail: Tool, root: Path) ->
 
 def test_hidden_images_are_left_out_at_every_level(tmp_path: Path, succeed: Tool, root: Path) -> None:
     plain, out = tmp_path / "plain.h5", tmp_path / "a.h5"
-    assert "note: " not in succeed(NAME, "--input", root, "--output", plain).stdout
+    assert "note: hidden" not in succeed(NAME, "--input", root, "--output", plain).stdout
     place(root, ".ipynb_checkpoints/x.png", "apple/.ipynb_checkpoints/x.png", "apple/deep/.thumbs/x.png", "zebra/._0.png")
     (root / "zebra/.DS_Store").write_text("no image")
     with tarfile.open(tmp_path / "set.tar", "w") as archive:

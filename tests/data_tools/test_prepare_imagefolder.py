@@ -84,7 +84,12 @@ def test_label_files(tmp_path: Path, succeed: Tool, form: str) -> None:
     done = succeed(
         NAME, "--input", root, "--labels", labels_path, "--output", tmp_path / "a.h5", "--workers", 1
     )
-    assert done.stdout.splitlines()[0] == "ignored 1 labels that have no image"
+    said = done.stdout.splitlines()
+    assert said[:2] == [
+        "ignored 1 labels that have no image",
+        "note: 7 classes, as the largest label is 6; give --num-classes if there are more",
+    ]
+    assert said[2].startswith("note: the data set gets ImageNet's mean and std")
     images, labels, names = read(tmp_path / "a.h5")
     order = ["a/w.png", "a/deep/q.png", "a b/c.png", "b/x 1.png", "b/y.png", "b/sub/z.png"]
     assert names is None and labels == [4, 1, 2, 1, 3, 0]
@@ -109,9 +114,9 @@ def test_options_of_the_recipe(tmp_path: Path, succeed: Tool) -> None:
         "--class-names",
         tmp_path / "names",
     ]
-    succeed(NAME, "--input", root, "--output", tmp_path / "a.h5", *options)
+    done = succeed(NAME, "--input", root, "--output", tmp_path / "a.h5", *options)
     images, labels, names = read(tmp_path / "a.h5")
-    assert labels == [0, 1] and names == ["A", "B"]
+    assert labels == [0, 1] and names == ["A", "B"] and "note" not in done.stdout
     assert np.array_equal(images[0], made["a/1.png"][..., ::-1])
     with h5py.File(tmp_path / "a.h5") as file:
         attributes = file["inputs/image"].attrs

@@ -8,7 +8,6 @@
 namespace tally::evaluate {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kBatch = 4;
@@ -157,6 +156,10 @@ TEST(InputMapping, MisfitsAreNamed) {
   card = image_card();
   card.num_classes = 8;
   EXPECT_THAT(message(image_set(), card), HasSubstr("8 classes"));
+  EXPECT_THAT(message(image_set(), card), HasSubstr("prepare it with --num-classes 8."));
+  card.num_classes = 6;
+  EXPECT_THAT(message(image_set(), card),
+              HasSubstr("Give a model and a data set of the same classes."));
 
   card = image_card();
   card.fixed_batch = 16;
