@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/data/column_values.hpp>
 #include <tally/distributed_metrics/gather_margins.hpp>
@@ -12,63 +11,33 @@
 #include <tally/ordered_metrics/no_answer_threshold.hpp>
 
 namespace tally::app {
-namespace {
-
-// The rules below are checked for all questions that are read together, so that the message names
-// this range and not a single question. Throws Error(dataset).
-void require(bool holds, std::string_view problem, std::int64_t first, std::int64_t count) {
-  if (holds) return;
-  throw Error(ErrorKind::dataset,
-              format("{} (questions {} to {})", problem, first, first + count - 1),
-              "Prepare the data set again (data_tools/SCHEMA.md).");
-}
-
-// Says whether the answers of these questions follow one another, from the first answer of the data
-// set to the last. Two equal entries are a question without an answer, which the data set must
-// allow.
-bool are_answers(const data::DataSetInfo& info, std::int64_t first,
-                 std::span<const std::int64_t> first_answers) {
-  const auto is_wrong = [&](std::int64_t a, std::int64_t b) {
-    return info.no_answer ? b < a : b <= a;
-  };
-  const std::int64_t all = info.table("/answers/text/offsets").num_rows - 1;
-  const bool has_last = first + std::ssize(first_answers) == info.num_units + 1;
-  return std::ranges::adjacent_find(first_answers, is_wrong) == first_answers.end() &&
-         (first != 0 || first_answers.front() == 0) && (!has_last || first_answers.back() == all);
-}
-
-}  // namespace
 
 QuestionTexts::QuestionTexts(data::DataSet& data_set, std::int64_t first, std::int64_t count)
     : first_(first),
       ids_(data::read_ragged(data_set, "/units/id", first, count)),
-      paragraphs_(data::read_column<std::int64_t>(
-          data_set, data_set.info().table("/units/paragraph"), first, count)),
-      first_answers_(data::read_column<std::int64_t>(
-          data_set, data_set.info().table("/units/first_answer"), first, count + 1)) {
+      rows_(data::read_questions(data_set, first, count)) {
   if (count == 0) return;
-  require(std::ranges::is_sorted(paragraphs_), "/units/paragraph descends", first, count);
-  require(are_answers(data_set.info(), first, first_answers_),
-          "/units/first_answer does not name the answers one after the other", first, count);
+  const auto& paragraphs = rows_.paragraphs;
   // Neighbouring questions share paragraphs, so that each paragraph is read once for all of them. A
   // run ends where the numbers of paragraphs leave a gap: texts that no question needs are not
   // read.
-  for (std::size_t i = 0; i < paragraphs_.size();) {
+  for (std::size_t i = 0; i < paragraphs.size();) {
     const std::size_t begin = i;
-    while (++i < paragraphs_.size() && paragraphs_[i] <= paragraphs_[i - 1] + 1) {
+    while (++i < paragraphs.size() && paragraphs[i] <= paragraphs[i - 1] + 1) {
     }
-    const std::int64_t paragraph = paragraphs_[begin];
-    const std::int64_t num = paragraphs_[i - 1] - paragraph + 1;
+    const std::int64_t paragraph = paragraphs[begin];
+    const std::int64_t num = paragraphs[i - 1] - paragraph + 1;
     runs_.push_back({paragraph, data::read_ragged(data_set, "/paragraphs/text", paragraph, num),
                      data::read_ragged(data_set, "/paragraphs/tokens", paragraph, num)});
   }
-  const std::int64_t answer = first_answers_.front();
-  answers_ = data::read_ragged(data_set, "/answers/text", answer, first_answers_.back() - answer);
+  const std::int64_t answer = rows_.first_answers.front();
+  answers_ =
+      data::read_ragged(data_set, "/answers/text", answer, rows_.first_answers.back() - answer);
 }
 
 tasks::Question QuestionTexts::question(std::int64_t unit) const {
   const std::int64_t i = unit - first_;
-  const std::int64_t paragraph = paragraphs_.at(to_size(i));
+  const std::int64_t paragraph = rows_.paragraphs.at(to_size(i));
   // The constructor made a run for every paragraph of its questions, so that the last run that does
   // not begin behind this paragraph holds it.
   const auto behind = std::ranges::upper_bound(runs_, paragraph, {}, &Run::first);
@@ -81,9 +50,9 @@ tasks::Question QuestionTexts::question(std::int64_t unit) const {
                            .tokens = {reinterpret_cast<const tasks::TokenBytes*>(tokens.data()),
                                       tokens.size() / sizeof(tasks::TokenBytes)},
                            .golds = {}};
-  for (std::int64_t answer = first_answers_[to_size(i)]; answer < first_answers_[to_size(i) + 1];
-       ++answer) {
-    question.golds.emplace_back(answers_.text(answer - first_answers_.front()));
+  for (std::int64_t answer = rows_.first_answers[to_size(i)];
+       answer < rows_.first_answers[to_size(i) + 1]; ++answer) {
+    question.golds.emplace_back(answers_.text(answer - rows_.first_answers.front()));
   }
   return question;
 }

@@ -20,7 +20,7 @@ class QuestionTextsTest : public testing::Test {
     return data::DataSet(folder_ / "q.h5");
   }
   void expect_refusal(const std::string& problem) {
-    expect_error(ErrorKind::dataset, {problem + " (questions 0 to 2). Prepare the data set again"},
+    expect_error(ErrorKind::dataset, {problem + " (read). Write it with the scripts of data_tools"},
                  [&] {
                    auto set = written();
                    const QuestionTexts texts(set, 0, 3);
@@ -74,13 +74,14 @@ TEST_F(QuestionTextsTest, NoQuestionAtAllIsNoFault) {
 
 TEST_F(QuestionTextsTest, ParagraphsThatDescendAreRefused) {
   file_.paragraphs = {0, 2, 1};
-  expect_refusal("/units/paragraph descends");
+  expect_refusal("/units/paragraph[2] = 1, expected 2 or more");
 }
 
 struct WrongAnswers {
   const char* name;
   std::vector<std::int64_t> first_answers;
   bool no_answer;
+  const char* message;
 };
 
 class WrongAnswersTest : public QuestionTextsTest,
@@ -89,15 +90,25 @@ class WrongAnswersTest : public QuestionTextsTest,
 TEST_P(WrongAnswersTest, AreRefused) {
   file_.first_answers = GetParam().first_answers;
   file_.no_answer = GetParam().no_answer;
-  expect_refusal("/units/first_answer does not name the answers one after the other");
+  expect_refusal(GetParam().message);
 }
 
-INSTANTIATE_TEST_SUITE_P(Answers, WrongAnswersTest,
-                         testing::Values(WrongAnswers{"BeginBehindTheFirst", {1, 2, 2, 3}, true},
-                                         WrongAnswers{"Descend", {0, 2, 1, 3}, true},
-                                         WrongAnswers{"EndBeforeTheLast", {0, 1, 1, 2}, true},
-                                         WrongAnswers{"LackOneThatMustBe", {0, 2, 2, 3}, false}),
-                         [](const auto& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Answers, WrongAnswersTest,
+    testing::Values(
+        WrongAnswers{
+            "BeginBehindTheFirst", {1, 2, 2, 3}, true, "/units/first_answer[0] = 1, expected 0"},
+        WrongAnswers{
+            "Descend", {0, 2, 1, 3}, true, "/units/first_answer[2] = 1, expected 2 or more"},
+        WrongAnswers{"EndBeforeTheLast",
+                     {0, 1, 1, 2},
+                     true,
+                     "/units/first_answer[3] = 2, expected 3, the number of answers"},
+        WrongAnswers{"LackOneThatMustBe",
+                     {0, 2, 2, 3},
+                     false,
+                     "/units/first_answer[2] = 2, expected 3 or more"}),
+    [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace tally::app

@@ -12,6 +12,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/data/column_values.hpp>
 #include <tally/data/data_set.hpp>
+#include <tally/data/question_tables.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/predictions/prediction_log.hpp>
 #include <tally/session/local_result.hpp>
@@ -32,15 +33,14 @@ class QuestionTexts {
  private:
   std::int64_t first_;
   data::RaggedRows ids_;
-  std::vector<std::int64_t> paragraphs_;  // of each question
+  data::QuestionRows rows_;
   // Paragraphs that follow one another.
   struct Run {
     std::int64_t first = 0;
     data::RaggedRows contexts, tokens;
   };
-  std::vector<Run> runs_;                    // in the order of the paragraphs
-  std::vector<std::int64_t> first_answers_;  // [count + 1]
-  data::RaggedRows answers_;                 // from the first question's first on
+  std::vector<Run> runs_;     // in the order of the paragraphs
+  data::RaggedRows answers_;  // from the first question's first on
 };
 
 // Of a task whose units are questions to be answered; null for another.

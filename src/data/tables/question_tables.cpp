@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/data/question_tables.hpp>
+
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,46 +64,45 @@ std::vector<std::string> describe_questions(DataSet& data_set) {
                  info.no_answer ? "; a question may have none" : "")};
 }
 
+constexpr const char* kParagraph = "/units/paragraph";
+constexpr const char* kFirst = "/units/first_answer";
+
 [[noreturn]] void refuse(const DataSetInfo& info, const char* table, std::int64_t row,
                          std::int64_t value, std::string_view expected) {
   throw_dataset_error(info.path, format("{}[{}]", table, row),
                       format("= {}, expected {} (read)", value, expected));
 }
 
-// Questions ascend by their paragraphs, and their answers follow one another, all of them.
-void check_questions(DataSet& data_set) {
-  const DataSetInfo& info = data_set.info();
-  constexpr const char* kParagraph = "/units/paragraph";
-  constexpr const char* kFirst = "/units/first_answer";
+void check_paragraphs(const DataSetInfo& info, std::int64_t first,
+                      const std::vector<std::int64_t>& paragraphs) {
+  const auto wrong = std::ranges::is_sorted_until(paragraphs);
+  if (wrong == paragraphs.end()) return;
+  refuse(info, kParagraph, first + (wrong - paragraphs.begin()), *wrong,
+         format("{} or more", *std::prev(wrong)));
+}
+
+void check_answers(const DataSetInfo& info, std::int64_t first,
+                   const std::vector<std::int64_t>& first_answers) {
   const std::int64_t least = info.no_answer ? 0 : 1;  // answers of a question
-  std::int64_t paragraph = 0, answer = -least;
-  const auto check_answer = [&](std::int64_t unit, std::int64_t found) {
-    if (unit == 0 && found != 0) refuse(info, kFirst, 0, found, "0");
-    if (found < answer + least) {
-      refuse(info, kFirst, unit, found, format("{} or more", answer + least));
-    }
-    answer = found;
-  };
-  for_each_run(info.num_units, [&](std::int64_t first, std::int64_t count) {
-    const auto read = [&](const char* table) {
-      return read_column<std::int64_t>(data_set, info.table(table), first, count);
-    };
-    const auto paragraphs = read(kParagraph), answers = read(kFirst);
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      const std::int64_t unit = first + static_cast<std::int64_t>(i);
-      if (paragraphs[i] < paragraph) {
-        refuse(info, kParagraph, unit, paragraphs[i], format("{} or more", paragraph));
-      }
-      paragraph = paragraphs[i];
-      check_answer(unit, answers[i]);
-    }
-  });
-  check_answer(info.num_units,
-               read_column<std::int64_t>(data_set, info.table(kFirst), info.num_units, 1).front());
-  const std::int64_t num_answers = info.table("/answers/text/offsets").num_rows - 1;
-  if (answer != num_answers) {
-    refuse(info, kFirst, info.num_units, answer, format("{}, the number of answers", num_answers));
+  if (first == 0 && first_answers.front() != 0) refuse(info, kFirst, 0, first_answers.front(), "0");
+  for (std::size_t i = 1; i < first_answers.size(); ++i) {
+    const std::int64_t wanted = first_answers[i - 1] + least;
+    if (first_answers[i] >= wanted) continue;
+    refuse(info, kFirst, first + static_cast<std::int64_t>(i), first_answers[i],
+           format("{} or more", wanted));
   }
+  const std::int64_t num_answers = info.table("/answers/text/offsets").num_rows - 1;
+  const std::int64_t last = first + std::ssize(first_answers) - 1;
+  if (last == info.num_units && first_answers.back() != num_answers) {
+    refuse(info, kFirst, last, first_answers.back(),
+           format("{}, the number of answers", num_answers));
+  }
+}
+
+void check_questions(DataSet& data_set) {
+  for_each_run(data_set.info().num_units, [&](std::int64_t first, std::int64_t count) {
+    read_questions(data_set, first, count);
+  });
 }
 
 }  // namespace
@@ -112,6 +115,22 @@ const TaskRules& question_answering_rules() {
                                     .describe_tables = describe_questions,
                                     .check_tables = check_questions};
   return kRules;
+}
+
+QuestionRows read_questions(DataSet& data_set, std::int64_t first, std::int64_t count) {
+  const DataSetInfo& info = data_set.info();
+  const auto read = [&](const char* table, std::int64_t begin, std::int64_t rows) {
+    return read_column<std::int64_t>(data_set, info.table(table), begin, rows);
+  };
+  // The question before is read along, as these must not be on an earlier paragraph.
+  const std::int64_t before = count > 0 ? std::min<std::int64_t>(first, 1) : 0;
+  QuestionRows rows{read(kParagraph, first - before, before + count),
+                    read(kFirst, first, count + 1)};
+  if (count == 0) return rows;
+  check_paragraphs(info, first - before, rows.paragraphs);
+  check_answers(info, first, rows.first_answers);
+  rows.paragraphs.erase(rows.paragraphs.begin(), rows.paragraphs.begin() + before);
+  return rows;
 }
 
 }  // namespace tally::data

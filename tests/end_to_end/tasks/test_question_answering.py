@@ -241,9 +241,9 @@ def test_broken_tables_are_refused(evaluate: Evaluate, tally: Program, tmp_path:
         ("targets/unit", last, 14, "/targets/unit"),
         ("targets/context_end", 2, 11, "expected 0 to 10"),
         ("targets/context_end", last, 10, "but the sample's length is"),
-        ("units/paragraph", 0, 3, "/units/paragraph descends"),
-        ("units/first_answer", 0, 1, "/units/first_answer does not name the answers"),
-        ("units/first_answer", 3, 4, "/units/first_answer does not name the answers"),
+        ("units/paragraph", 0, 3, "/units/paragraph[1] = "),
+        ("units/first_answer", 0, 1, "/units/first_answer[0] = 1, expected 0 (read)"),
+        ("units/first_answer", 3, 4, "/units/first_answer["),
         ("units/id/offsets", 1, 99999, "/units/id/offsets"),
         ("paragraphs/tokens/values", 0, [5, 900], "of a context of"),
     ):
