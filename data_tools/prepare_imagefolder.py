@@ -28,7 +28,6 @@ import argparse
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -38,12 +37,12 @@ from tally_data.decode import DecodeRule, decode, decode_chunk
 from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import DataError, UsageError, run_tool
 from tally_data.image_files import ImageFiles, list_images
-from tally_data.imagenet_devkit import is_devkit, labels_from_devkit
+from tally_data.imagenet_devkit import labels_from_devkit
 from tally_data.image_set import Batch, ImageSet, write_image_set
 from tally_data.labels import Labels, labels_from_file, labels_from_folders
 from tally_data.options import ToolParser, add_image_options, add_output_options, positive
 from tally_data.parallel import default_workers, ordered_map
-from tally_data.preparation import add_geometry_options, preparation
+from tally_data.preparation import Recipe, add_geometry_options, preparation
 
 IMAGES_PER_CHUNK = 16
 
@@ -61,7 +60,7 @@ def decoded_batches(
 
 
 def find_labels(args: argparse.Namespace, images: ImageFiles) -> Labels:
-    if args.labels and is_devkit(args.labels):
+    if args.labels and args.labels.is_dir():
         return labels_from_devkit(images, args.labels)
     if args.labels:
         names = read_class_names(args.class_names) if args.class_names else None
@@ -87,8 +86,8 @@ def class_count(args: argparse.Namespace, labels: Labels) -> int:
     return count
 
 
-def find_recipe(args: argparse.Namespace) -> Any:
-    """A tally_export.recipe.Recipe; None where neither --like nor --recipe asks for one."""
+def find_recipe(args: argparse.Namespace) -> Recipe | None:
+    """None where neither --like nor --recipe asks for one."""
     if args.like is None and args.recipe is None:
         return None
     # The libraries that know recipes are large, and not needed without one.
@@ -138,7 +137,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.labels and args.class_order is not None:
         raise UsageError("--class-order is for classes that are folders; with --labels the label file numbers them")
-    if args.labels and is_devkit(args.labels) and args.class_names is not None:
+    if args.labels and args.labels.is_dir() and args.class_names:
         raise UsageError("--class-names does not go with ImageNet's development kit, which names its classes")
     check_output(args.output, args.overwrite)
     recipe = find_recipe(args)

@@ -15,10 +15,6 @@ TRUTH, META = "data/ILSVRC2012_validation_ground_truth.txt", "data/meta.mat"
 _NUMBER = re.compile(r"^ILSVRC2012_val_(\d{8})$")  # 00000001 has the first line
 
 
-def is_devkit(path: Path) -> bool:
-    return path.is_dir()
-
-
 def labels_from_devkit(images: ImageFiles, folder: Path) -> Labels:
     """Class k is the k-th synset in ascending order, as everywhere but in the kit. Raises DataError for a damaged kit."""
     if not (folder / META).is_file():

@@ -20,7 +20,6 @@ from .recipe_choice import choose_recipe
 from .verify_export import UNLIKE_ROWS, Batch, Checks, Names, Outputs, random_batch, unlike_values
 from .resolve import FoundModel
 
-CARD_NAME = "tally.json"
 CARD_VERSION = 1
 EXAMPLE_ROWS = 4  # of the batch that TorchScript is traced with
 # An example of one row, or of few, would leave its mark on what a compiler assumes of all batches.

@@ -4,7 +4,6 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tally_data.errors import UsageError
 
@@ -62,9 +61,9 @@ def choose_recipe(
     """asked: of --recipe; num_classes, input_shape: where they were asked for. Raises UsageError for unknown weights."""
     if asked == NONE:
         return Choice(None)
-    published = [] if found.is_own else _published(found.name, found.module, input_shape)
+    published = [] if found.is_own else _published(found, input_shape)
     if asked is not None:
-        return Choice(_asked(asked, found, published))
+        return Choice(recipe_of_tag(asked, found.name, published))
     if not published:
         return Choice(None)
     if exact := [one for one in published if found.name == one.recipe.source]:
@@ -74,8 +73,8 @@ def choose_recipe(
     return _of_all(found, published, num_classes or getattr(found.module, "num_classes", 1000))
 
 
-def _asked(asked: str, found: FoundModel, published: list[Published]) -> Recipe:
-    """By the tag alone, or by the full name of any weights."""
+def recipe_of_tag(asked: str, model: str, published: list[Published]) -> Recipe:
+    """By the tag alone, of the model's `published` weights, or by the full name of any. Raises UsageError for others."""
     if of_tag := [one for one in published if one.tag == asked]:
         return of_tag[0].recipe
     try:
@@ -83,7 +82,7 @@ def _asked(asked: str, found: FoundModel, published: list[Published]) -> Recipe:
     except UsageError as error:
         if not published:
             raise
-        raise UsageError(f"--recipe: {found.name} has no weights '{asked}'; it has {_listed(published)}") from error
+        raise UsageError(f"--recipe: {model} has no weights '{asked}'; it has {_listed(published)}") from error
 
 
 def _by_file(weights: Path, published: list[Published]) -> Choice | None:
@@ -123,9 +122,15 @@ def _listed(published: list[Published]) -> str:
     return ", ".join(one.tag for one in published[:_SHOWN]) + more
 
 
-def _published(name: str, module: Any, input_shape: tuple[int, ...] | None) -> list[Published]:
-    library, _, model = name.partition(":")
-    return _of_torchvision(model) if library == "torchvision" else _of_timm(module, input_shape)
+def _published(found: FoundModel, input_shape: tuple[int, ...] | None) -> list[Published]:
+    library, _, model = found.name.partition(":")
+    name = model if library == "torchvision" else found.module.pretrained_cfg["architecture"]
+    return published_weights(library, name, input_shape)
+
+
+def published_weights(library: str, model: str, input_shape: tuple[int, ...] | None = None) -> list[Published]:
+    """model: a name of torchvision's, or an architecture of timm's, for images of this [C, H, W]."""
+    return _of_torchvision(model) if library == "torchvision" else _of_timm(model, input_shape)
 
 
 def _of_torchvision(model: str) -> list[Published]:
@@ -138,10 +143,10 @@ def _of_torchvision(model: str) -> list[Published]:
     ]
 
 
-def _of_timm(module: Any, input_shape: tuple[int, ...] | None) -> list[Published]:
+def _of_timm(architecture: str, input_shape: tuple[int, ...] | None) -> list[Published]:
     from timm.models import get_arch_pretrained_cfgs
 
-    configs = get_arch_pretrained_cfgs(module.pretrained_cfg["architecture"])
+    configs = get_arch_pretrained_cfgs(architecture)
     # An architecture may also have a form of which no weights were published.
     with_weights = {name: config for name, config in configs.items() if config.has_weights} or configs
     return [

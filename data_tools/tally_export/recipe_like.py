@@ -11,7 +11,7 @@ from tally_data.decode import CROP_MODES, FILTERS
 from tally_data.encoding import ImageEncoding
 from tally_data.errors import ModelError, UsageError
 
-from .recipe import Recipe, library_recipe, of_timm
+from .recipe import Recipe, library_recipe, of_timm, of_torchvision
 
 CARD_NAME = "tally.json"
 _HUGGING_FACE = "hf:"
@@ -111,60 +111,56 @@ def _of_folder(folder: Path, tag: str | None) -> Recipe:
 
 def _of_library(model: str, tag: str | None) -> Recipe:
     """Of the default weights, whose tag is the library's own choice."""
-    library, _, name = model.rpartition(":")
     if tag is not None:
         return _with_tag(model, tag)
-    if library not in ("", "timm", "torchvision"):
+    prefix = model.rpartition(":")[0]
+    if prefix not in ("", "timm", "torchvision"):
         raise UsageError(f"--like: '{model}' is no file, and a function has no recipe of its own; name its weights with --recipe")
-    if library != "timm" and "." not in name and (default := _torchvision_default(name)):
-        return library_recipe(f"torchvision:{default}")
-    if library != "torchvision" and (config := _timm_config(name)) is not None:
-        return of_timm(_timm_name(config), config.to_dict())
+    library, name = _library_of(model)
+    if library == "torchvision":
+        import torchvision
+
+        return of_torchvision(torchvision.models.get_model_weights(name).DEFAULT)
+    if library == "timm" and (config := _timm_config(name)) is not None:
+        return of_timm(f"{config.architecture}.{config.tag}" if config.tag else config.architecture, config.to_dict())
     raise UsageError(
         f"--like: there is no file '{model}', and "
-        + (f"{library} has no weights" if library else "neither torchvision nor timm has weights")
+        + (f"{prefix} has no weights" if prefix else "neither torchvision nor timm has weights")
         + " of a model of that name"
     )
 
 
 def _with_tag(model: str, tag: str) -> Recipe:
-    """By the tag of that model, else by the full name of any weights."""
-    library, _, name = model.rpartition(":")
-    if library != "timm" and (enum := _torchvision_weights(name)) and tag in enum.__members__:
-        return library_recipe(f"torchvision:{enum[tag]}")
-    if library != "torchvision" and name and _timm_config(f"{name.partition('.')[0]}.{tag}") is not None:
-        return library_recipe(f"timm:{name.partition('.')[0]}.{tag}")
-    return library_recipe(tag)
+    library, name = _library_of(model)
+    if not library:
+        return library_recipe(tag)
+    from .recipe_choice import published_weights, recipe_of_tag
+
+    architecture = name.partition(".")[0]
+    return recipe_of_tag(tag, f"{library}:{architecture}", published_weights(library, architecture))
 
 
-def _torchvision_weights(name: str) -> Any:
-    """The enum of a model's weights, or None."""
-    import torchvision
+def _library_of(model: str) -> tuple[str, str]:
+    """The library that has a model of this name, torchvision before timm, and the name there; "" where neither has one."""
+    from .resolve import torchvision_names
 
-    try:
-        return torchvision.models.get_model_weights(name)
-    except ValueError:
-        return None
+    prefix, _, name = model.rpartition(":")
+    if prefix in ("", "torchvision") and name in torchvision_names():
+        return "torchvision", name
+    if prefix in ("", "timm"):
+        import timm
 
-
-def _torchvision_default(name: str) -> Any:
-    enum = _torchvision_weights(name)
-    return enum.DEFAULT if enum else None
+        if timm.is_model(name.partition(".")[0]):
+            return "timm", name
+    return "", name
 
 
 def _timm_config(name: str) -> Any:
     """A pretrained_cfg, of the default tag where `name` has none; None where timm has no such weights."""
-    import timm
     from timm.models import get_pretrained_cfg
 
-    if not timm.is_model(name.partition(".")[0]):
-        return None
     try:
         config = get_pretrained_cfg(name, allow_unregistered=False)
     except (RuntimeError, ValueError):
         return None
     return config if config is not None and config.has_weights else None
-
-
-def _timm_name(config: Any) -> str:
-    return f"{config.architecture}.{config.tag}" if config.tag else str(config.architecture)

@@ -43,13 +43,13 @@ def find_model(spec: str, num_classes: int | None) -> FoundModel:
 
 
 def _search_libraries(name: str, num_classes: int | None) -> FoundModel:
-    if name in _torchvision_names():
+    if name in torchvision_names():
         return _torchvision(name, num_classes)
     import timm
 
     if timm.is_model(name.partition(".")[0]):
         return _timm(name, num_classes)
-    raise _unknown(name, "torchvision or timm", _torchvision_names() + timm.list_models())
+    raise _unknown(name, "torchvision or timm", torchvision_names() + timm.list_models())
 
 
 def _unknown(name: str, library: str, names: list[str]) -> ModelError:
@@ -58,7 +58,7 @@ def _unknown(name: str, library: str, names: list[str]) -> ModelError:
     return ModelError(f"there is no model '{name}' in {library}; {hint}")
 
 
-def _torchvision_names() -> list[str]:
+def torchvision_names() -> list[str]:
     import torchvision
 
     return torchvision.models.list_models(module=torchvision.models)
@@ -67,8 +67,8 @@ def _torchvision_names() -> list[str]:
 def _torchvision(name: str, num_classes: int | None) -> FoundModel:
     import torchvision
 
-    if name not in _torchvision_names():
-        raise _unknown(name, "torchvision", _torchvision_names())
+    if name not in torchvision_names():
+        raise _unknown(name, "torchvision", torchvision_names())
     module = _call(torchvision.models.get_model_builder(name), name, num_classes, weights=None)
     recipe = torchvision.models.get_model_weights(name).DEFAULT.transforms()  # reads no weights
     side = recipe.crop_size[0]

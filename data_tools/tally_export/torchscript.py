@@ -12,7 +12,7 @@ from torch import nn
 
 from tally_data.errors import ModelError, OutputError
 
-from .card import CARD_NAME
+from .recipe_like import CARD_NAME
 from .decisions import recorded_decisions
 from .verify_export import Batch, Checks, reproduces
 from .training_mode import of_torchscript, training_notes

@@ -124,6 +124,11 @@ def test_padding_of_hugging_face(images: list[ImageFile], tmp_path: Path) -> Non
     check(images, recipe_like(f"hf:{tmp_path}", None), prepare)
 
 
+def test_default_weights_of_every_model_of_torchvision() -> None:
+    for name in torchvision.models.list_models(module=torchvision.models):
+        assert recipe_like(name, None).crop is not None
+
+
 def test_every_imagenet_configuration_of_timm_is_known() -> None:
     names = [name for name in list_pretrained() if get_pretrained_cfg(name).num_classes == 1000]
     assert len(names) > 1000
@@ -164,6 +169,8 @@ def test_borders_of_other_channels(images: list[ImageFile]) -> None:
     words = ("--resize", 64, "--crop", 64, "--crop-mode", "border", "--mean", "0.2,0.4,0.6", "--std", 1)
     for channels, corner in (("RGB", [51, 102, 153]), ("BGR", [51, 102, 153])):
         assert decode(images[1], asked(*words, "--channels", channels)[1])[0, 0].tolist() == corner
+    in_bytes = asked(*words[:6], "--scale", 1, "--mean", "51,102,153", "--std", 1)[1]
+    assert decode(images[1], in_bytes)[0, 0].tolist() == [51, 102, 153]
     grey = asked(*words[:6], "--channels", "L", "--mean", 0.2, "--std", 1)[1]
     assert decode(images[1], grey)[0, 0].tolist() == [51]
 

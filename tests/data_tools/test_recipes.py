@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import timm
 import torch
 import torchvision
 import transformers
