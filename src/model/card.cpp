@@ -12,81 +12,16 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "card_field.hpp"
+
 namespace tally::model {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::int64_t kCardVersion = 1;
-constexpr std::size_t kMaxShown = 60;
 
-// One key of the card with its path, so that a complaint can name both.
-struct Field {
-  const json& value;
-  std::string path;
-  std::string_view where;
-
-  [[noreturn]] void complain(std::string_view expected) const {
-    auto found = value.dump(-1, ' ', true);
-    if (found.size() > kMaxShown) found = format("{} …", found.substr(0, kMaxShown));
-    throw Error(ErrorKind::model,
-                format("{}: {} in its card is {}, expected {}", where, path, found, expected),
-                "Export the model again, or correct the card (docs/model-card.md).");
-  }
-
-  bool has(const char* key) const { return value.contains(key) && !value.at(key).is_null(); }
-
-  Field at(const char* key) const {
-    if (!value.is_object()) complain("an object");
-    const auto found = value.find(key);
-    if (found != value.end()) return {*found, path.empty() ? key : path + "." + key, where};
-    throw Error(
-        ErrorKind::model,
-        format("{}: its card has no key '{}'", where, path.empty() ? key : path + "." + key),
-        "Export the model again, or correct the card (docs/model-card.md).");
-  }
-
-  Field at(std::size_t index) const { return {value[index], format("{}[{}]", path, index), where}; }
-
-  std::size_t list_size() const {
-    if (!value.is_array()) complain("a list");
-    return value.size();
-  }
-};
-
-std::string identifier(const Field& field) {
-  if (!field.value.is_string() || field.value.get_ref<const std::string&>().empty()) {
-    field.complain("text");
-  }
-  return field.value.get<std::string>();
-}
-
-std::int64_t positive_integer(const Field& field) {
-  if (!field.value.is_number_unsigned() || field.value.get<std::uint64_t>() == 0 ||
-      field.value.get<std::uint64_t>() > std::uint64_t{1} << 40) {
-    field.complain("a positive integer");
-  }
-  return field.value.get<std::int64_t>();
-}
-
-double finite_number(const Field& field) {
-  if (!field.value.is_number() || !std::isfinite(field.value.get<double>())) {
-    field.complain("a number");
-  }
-  return field.value.get<double>();
-}
-
-// Words that a reader may not know are refused, because nothing that depends on them would be
-// right.
-std::string one_of(const Field& field, std::span<const std::string_view> words) {
-  auto found = field.value.is_string() ? field.value.get<std::string>() : std::string{};
-  if (std::find(words.begin(), words.end(), found) == words.end()) {
-    field.complain(format("one of {}", fmt::join(words, ", ")));
-  }
-  return found;
-}
-
-DType parse_dtype(const Field& field) {
+DType parse_dtype(const CardField& field) {
   try {
     return dtype_from_name(identifier(field));
   } catch (const Error&) {
@@ -95,7 +30,7 @@ DType parse_dtype(const Field& field) {
 }
 
 // A size, or the name of one that may vary.
-Shape parse_shape(const Field& field) {
+Shape parse_shape(const CardField& field) {
   Shape shape;
   for (std::size_t i = 0; i < field.list_size(); ++i) {
     const auto size = field.at(i);
@@ -105,7 +40,7 @@ Shape parse_shape(const Field& field) {
   return shape;
 }
 
-TensorSpec parse_spec(const Field& field) {
+TensorSpec parse_spec(const CardField& field) {
   TensorSpec spec;
   spec.name = identifier(field.at("name"));
   spec.dtype = parse_dtype(field.at("dtype"));
@@ -113,20 +48,20 @@ TensorSpec parse_spec(const Field& field) {
   return spec;
 }
 
-std::vector<TensorSpec> parse_inputs(const Field& field) {
+std::vector<TensorSpec> parse_inputs(const CardField& field) {
   std::vector<TensorSpec> specs;
   for (std::size_t i = 0; i < field.list_size(); ++i) specs.push_back(parse_spec(field.at(i)));
   if (specs.empty()) field.complain("at least one input");
   return specs;
 }
 
-std::vector<TensorSpec> parse_outputs(const Field& field) {
+std::vector<TensorSpec> parse_outputs(const CardField& field) {
   constexpr std::array<std::string_view, 3> kKinds{"logits", "log-probabilities", "probabilities"};
   const std::size_t count = field.list_size();
   if (count == 0) field.complain("at least one output");
   std::vector<TensorSpec> specs;
   for (std::size_t i = 0; i < count; ++i) {
-    const Field output = field.at(i);
+    const CardField output = field.at(i);
     specs.push_back(parse_spec(output));
     // Boxes, counts and classes are of no kind.
     const bool is_integer = specs.back().dtype == DType::i64 || specs.back().dtype == DType::i32;
@@ -136,12 +71,12 @@ std::vector<TensorSpec> parse_outputs(const Field& field) {
   return specs;
 }
 
-CardNormalisation parse_normalisation(const Field& field) {
+CardNormalisation parse_normalisation(const CardField& field) {
   constexpr std::array<std::string_view, 3> kChannels{"RGB", "BGR", "L"};
   CardNormalisation result;
   result.channels = one_of(field.at("channels"), kChannels);
   result.scale = finite_number(field.at("scale"));
-  const auto numbers = [&](const Field& list) {
+  const auto numbers = [&](const CardField& list) {
     std::vector<double> values;
     for (std::size_t i = 0; i < list.list_size(); ++i) values.push_back(finite_number(list.at(i)));
     if (values.size() != result.channels.size()) {
@@ -158,20 +93,20 @@ CardNormalisation parse_normalisation(const Field& field) {
   return result;
 }
 
-std::vector<TrainingOperator> parse_training_mode(const Field& field) {
+std::vector<TrainingOperator> parse_training_mode(const CardField& field) {
   constexpr std::array<std::string_view, 3> kWhat{"dropout", "batch statistics", "random numbers"};
   std::vector<TrainingOperator> found;
   for (std::size_t i = 0; i < field.list_size(); ++i) {
-    const Field entry = field.at(i);
+    const CardField entry = field.at(i);
     found.push_back({identifier(entry.at("operator")), one_of(entry.at("what"), kWhat),
                      entry.has("source") ? identifier(entry.at("source")) : std::string()});
   }
   return found;
 }
 
-std::optional<ImageSize> optional_size(const Field& recipe, const char* key) {
+std::optional<ImageSize> optional_size(const CardField& recipe, const char* key) {
   if (!recipe.has(key)) return std::nullopt;
-  const Field size = recipe.at(key);
+  const CardField size = recipe.at(key);
   if (size.list_size() != 2) size.complain("height and width");
   const auto side = [&](std::size_t index) {
     const auto found = positive_integer(size.at(index));
@@ -181,7 +116,7 @@ std::optional<ImageSize> optional_size(const Field& recipe, const char* key) {
   return ImageSize{side(0), side(1)};
 }
 
-CardRecipe parse_recipe(const Field& field) {
+CardRecipe parse_recipe(const CardField& field) {
   CardRecipe recipe{.source = identifier(field.at("source")), .geometry = {}};
   auto& geometry = recipe.geometry;
   geometry.resize = optional_size(field, "resize");
@@ -202,13 +137,27 @@ bool says_random(const json& source) {
   return source.is_object() && source.contains("weights") && source.at("weights").is_null();
 }
 
-std::vector<std::string> identifiers(const Field& field) {
+std::vector<std::string> identifiers(const CardField& field) {
   std::vector<std::string> found;
   for (std::size_t i = 0; i < field.list_size(); ++i) found.push_back(identifier(field.at(i)));
   return found;
 }
 
-PackageInfo parse_package(const Field& field) {
+// Names may be empty, and may repeat.
+std::vector<std::string> parse_class_names(const CardField& field, std::int64_t num_classes) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < field.list_size(); ++i) {
+    const CardField name = field.at(i);
+    if (!name.value.is_string()) name.complain("text");
+    names.push_back(name.value.get<std::string>());
+  }
+  if (std::ssize(names) != num_classes) {
+    field.complain(format("a name for each of {} classes", num_classes));
+  }
+  return names;
+}
+
+PackageInfo parse_package(const CardField& field) {
   constexpr std::array<std::string_view, 3> kPrecisions{"fp32", "bf16", "fp16"};
   constexpr std::array<std::string_view, 2> kLayouts{"contiguous", "channels-last"};
   PackageInfo info{.precision = one_of(field.at("precision"), kPrecisions),
@@ -234,7 +183,7 @@ void parse_source(const json& source, ModelCard& card) {
   card.weights.sha256 = text("sha256");
 }
 
-void check_batch(const ModelCard& card, const Field& root) {
+void check_batch(const ModelCard& card, const CardField& root) {
   for (const auto* specs : {&card.inputs, &card.outputs}) {
     for (const auto& spec : *specs) {
       const auto batch = spec.shape.front();
@@ -246,7 +195,7 @@ void check_batch(const ModelCard& card, const Field& root) {
   }
 }
 
-ModelCard parse_fields(const Field& root) {
+ModelCard parse_fields(const CardField& root) {
   // A card of another version may mean something else by the same keys.
   if (!root.at("tally_card").value.is_number_integer() ||
       root.at("tally_card").value != kCardVersion) {
@@ -259,6 +208,10 @@ ModelCard parse_fields(const Field& root) {
   if (root.has("normalisation")) card.normalisation = parse_normalisation(root.at("normalisation"));
   if (root.has("recipe")) card.recipe = parse_recipe(root.at("recipe"));
   if (root.has("num_classes")) card.num_classes = positive_integer(root.at("num_classes"));
+  if (root.has("class_names")) {
+    const auto num_classes = positive_integer(root.at("num_classes"));
+    card.class_names = parse_class_names(root.at("class_names"), num_classes);
+  }
   if (root.has("weights")) {
     constexpr std::array<std::string_view, 2> kWeights{"swappable", "frozen"};
     card.weights.are_swappable = one_of(root.at("weights"), kWeights) == "swappable";

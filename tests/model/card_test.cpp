@@ -94,6 +94,23 @@ TEST(CardTest, OperatorsOfTrainingAreRead) {
               testing::Optional(ElementsAre(dropout, random)));
 }
 
+TEST(CardTest, ClassesMayHaveNames) {
+  const auto card = [](std::string_view entries) {
+    return parse_card(changed(R"("num_classes": 1000)", entries), "model 'm.pt'");
+  };
+  EXPECT_THAT(card(R"("num_classes": 2, "class_names": ["cat", "dog"])").class_names,
+              ElementsAre("cat", "dog"));
+  EXPECT_THAT(parse_card(kCard, "model 'm.pt'").class_names, testing::IsEmpty());
+  const auto refusal = [](const char* entries) {
+    return complaint(changed(R"("num_classes": 1000)", entries));
+  };
+  EXPECT_THAT(refusal(R"("num_classes": 3, "class_names": ["cat", "dog"])"),
+              HasSubstr("expected a name for each of 3 classes"));
+  EXPECT_THAT(refusal(R"("num_classes": 1, "class_names": [7])"),
+              HasSubstr("class_names[0] in its card is 7, expected text"));
+  EXPECT_THAT(refusal(R"("class_names": ["cat"])"), HasSubstr("its card has no key 'num_classes'"));
+}
+
 TEST(CardTest, OptionalKeysHaveDefaults) {
   const auto card = parse_card(R"({"tally_card": 1,
     "inputs": [{"name": "x", "dtype": "int64", "shape": ["n", "length"]}],

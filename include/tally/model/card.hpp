@@ -69,6 +69,7 @@ struct ModelCard {
   std::optional<CardNormalisation> normalisation;
   std::optional<CardRecipe> recipe;
   std::optional<std::int64_t> num_classes;
+  std::vector<std::string> class_names;  // in the order of the outputs; empty or num_classes
   CardWeights weights;
   std::optional<PackageInfo> package;
   // Of a package, which was looked through before it was compiled; none where nobody looked.
