@@ -172,7 +172,8 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
 
 // `tally score` lacks these options: they say how a model computes its outputs, or where, and it
 // reads outputs that were saved.
-constexpr std::array<std::string_view, 21> kOfModels{"model",
+constexpr std::array<std::string_view, 22> kOfModels{"model",
+                                                     "classes-by",
                                                      "model-sha256",
                                                      "weights",
                                                      "weights-sha256",

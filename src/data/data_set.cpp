@@ -16,6 +16,7 @@
 #include "dataset_error.hpp"
 #include "reading/column_pieces_and_offsets.hpp"
 #include "reading/column_reader.hpp"
+#include "reading/renumbered_classes.hpp"
 #include "schema/allowed_values.hpp"
 #include "schema/checksums.hpp"
 #include "schema/columns.hpp"
@@ -29,11 +30,14 @@ struct DataSet::Impl {
   DataSetInfo info;
   std::map<std::string, ColumnReader, std::less<>> columns;  // by path
   std::optional<hdf5::Reader> other;                         // file of the only input
+  std::optional<RenumberedClasses> renumbered;
 
   ColumnReader& reader_of(const ColumnInfo& column);
   void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                  std::span<std::byte> out, RowCheck check);
   void require_unchanged() const;
+  // As the file has it, whatever its classes are numbered by.
+  const DataSetInfo& as_stored() const { return renumbered ? renumbered->as_stored : info; }
 };
 
 std::string_view DataSetInfo::integrity() const {
@@ -75,7 +79,8 @@ void DataSet::Impl::read_rows(const ColumnInfo& column, std::int64_t first, std:
   if (check == RowCheck::checksums_only) return;
   // Checksums find damage; only this finds values that were wrong when they were written.
   const auto rows = out.first(to_size(count * column.row_bytes()));
-  check_rows(info, column, first, rows);
+  check_rows(as_stored(), column, first, rows);
+  if (renumbered && is_label(column)) renumbered->apply(column, rows);
 } catch (const Error&) {
   // Rows of a file that was written to meanwhile may be of before or after that. If it was, that is
   // the error, and not what is wrong with the rows.
@@ -90,7 +95,7 @@ void DataSet::Impl::require_unchanged() const {
 
 DataSet::DataSet(const std::filesystem::path& path, Targets targets)
     : impl_(std::make_unique<Impl>(
-          Impl{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}, {}})) {
+          Impl{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}, {}, {}})) {
   impl_->info = read_schema(impl_->file, targets);
   // read_schema() has refused links and storage outside the file, on which the walk over the
   // structure relies.
@@ -131,6 +136,14 @@ DataSet::DataSet(DataSet&&) noexcept = default;
 DataSet::~DataSet() = default;
 
 const DataSetInfo& DataSet::info() const { return impl_->info; }
+
+void DataSet::renumber_classes(std::vector<std::int64_t> numbers, std::vector<std::string> names) {
+  DataSetInfo renumbered = info();
+  renumbered.num_classes = std::ssize(names);
+  renumbered.class_names = std::move(names);
+  impl_->renumbered.emplace(info(), renumbered.num_classes, std::move(numbers));
+  impl_->info = std::move(renumbered);
+}
 
 void DataSet::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                         std::span<std::byte> out, RowCheck check) {
@@ -225,23 +238,23 @@ bool is_input(const DataSetInfo& info, const ColumnInfo& column) {
 
 std::string DataSet::identity() const {
   digest::Sha256 hash;
-  add_root(hash, info());
-  for (const ColumnInfo* column : all_columns(info())) {
+  const DataSetInfo& info = impl_->as_stored();
+  add_root(hash, info);
+  for (const ColumnInfo* column : all_columns(info)) {
     add_column(hash, *column, impl_->reader_of(*column).table());
   }
-  if (info().checksums.columns) return hash.hex();
+  if (info.checksums.columns) return hash.hex();
 
   // Without checksums of all columns the bytes of targets, groups, lengths and tables are hashed.
   // Inputs are too large to be read for that: of one without checksums only the size of the file is
   // known.
-  add(hash, "file_bytes", format("{}", info().file_bytes));
-  const Targets targets =
-      is_task(info().task, TaskKind::predict) ? Targets::left_out : Targets::read;
+  add(hash, "file_bytes", format("{}", info.file_bytes));
+  const Targets targets = is_task(info.task, TaskKind::predict) ? Targets::left_out : Targets::read;
   // A second instance reads, so that the counter of bytes and the caches of this one stay as they
   // are.
-  DataSet reopened(info().path, targets);
-  for (const ColumnInfo* column : all_columns(info())) {
-    if (is_input(info(), *column)) continue;
+  DataSet reopened(info.path, targets);
+  for (const ColumnInfo* column : all_columns(info)) {
+    if (is_input(info, *column)) continue;
     add(hash, "bytes of", column->path);
     for_each_piece(reopened, *column, 1, [&](std::int64_t, auto bytes) { hash.update(bytes); });
   }

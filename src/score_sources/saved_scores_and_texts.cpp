@@ -159,6 +159,13 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
       wanted, [&](const std::string& name) { return file.exists("/" + name); });
   if (found == wanted.end()) refuse_column(file, wanted, task);
   require_type(file, *found);
+  if (root_text(file, "classes_by") == "name") {
+    throw Error(ErrorKind::dataset,
+                format("{} '{}' has the model's classes, by which --classes-by name numbered the "
+                       "labels, not the data set's",
+                       kWhat, file.path().string()),
+                "Evaluate the model again, with the metrics that are wanted.");
+  }
   // Beforehand: g++ 12 destroys the part of a braced list that it has made twice where a later one
   // throws.
   const auto kind = kind_of(*found, outputs, root_text(file, "outputs"), path);

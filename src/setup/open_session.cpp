@@ -27,6 +27,7 @@
 
 #include "batch_size_and_read_threads.hpp"
 #include "class_weights_and_subgroups.hpp"
+#include "match_classes.hpp"
 #include "model_memory.hpp"
 #include "session_notes.hpp"
 #include "tune.hpp"
@@ -165,6 +166,7 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   }
   phases.lap(has_model ? "load_model" : "read_predictions");
   session.scoring = make_scoring(comm, config, task, session.data.set->info(), outputs,
+  if (has_model) match_classes(comm, session, notes);
                                  session.model.predictor->card());
   session.execution.batch_size = settled_batch_size(comm, session, notes);
   if (session.source->runs_predictor()) bind_model_to_data(comm, session, notes);

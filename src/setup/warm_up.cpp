@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/setup/warm_up.hpp>
 
+#include <array>
+#include <optional>
 #include <utility>
 
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/evaluate/input_mapping.hpp>
 #include <tally/evaluate/warm_up_with_zeros.hpp>
@@ -17,8 +21,6 @@ namespace tally::app {
 namespace {
 
 void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
-  const auto& info = session.data.set->info();
-  auto& predictor = *session.model.predictor;
   comm::agree_on(comm, [&] {
     with_model_in_errors(session, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");

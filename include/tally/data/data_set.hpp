@@ -124,6 +124,13 @@ class DataSet {
 
   const DataSetInfo& info() const;
 
+  // From now on class i of the file is class numbers[i] of `names`, in info() and in the labels
+  // that are read; what the file holds is checked and identified as before. Before any thread
+  // reads. Throws Error(dataset) for a task whose labels are no classes, for a set of several
+  // labels that has not as many as there are names, and where ignore_index is one of `numbers` or
+  // the type of the labels has no room for them.
+  void renumber_classes(std::vector<std::int64_t> numbers, std::vector<std::string> names);
+
   // sha256 over structure, attributes and checksum tables; where a column has no table also every
   // byte of targets, groups, lengths and tables, and the file size. Reads what it hashes.
   std::string identity() const;
