@@ -68,6 +68,14 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        "what the model returns: logits, log-probabilities, probabilities",
        "the model card's, else logits",
        one_of(run.scoring.outputs, {"logits", "log-probabilities", "probabilities"})},
+      {kMetrics, "classes-by", "HOW",
+       "which class of the model a label means: index: the one of its number; name: the one of its "
+       "class's name; auto: of its number, and the same names in another order are refused",
+       "", one_of(run.scoring.classes_by, {"auto", "name", "index"})},
+      {kMetrics, "valid-classes", "FILE",
+       "multiclass: score these classes alone, a number or name a line; the scores of the others "
+       "count as minus infinity",
+       "all", words(run.scoring.valid_classes)},
       {kMetrics, "metrics", "LIST",
        "names separated by commas; 'standard' and 'all' stand for several, 'none' for none",
        "the task's standard set", name_list(run.scoring.names)},

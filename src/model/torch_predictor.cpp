@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch_predictor.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <ATen/Parallel.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/InferenceMode.h>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/libtorch/torch_device_and_stream.hpp>
@@ -88,6 +91,7 @@ class TorchPredictor final : public Predictor {
   }
 
   void use(const CpuExecutionSettings& way) override { network_->use(way); }
+  void exclude_classes(const std::vector<std::int64_t>& classes) override { excluded_ = classes; }
   std::vector<CpuKernels> other_kernels() const override { return network_->other_kernels(); }
   std::vector<std::int64_t> other_sizes() const override { return network_->other_sizes(); }
 
@@ -148,7 +152,7 @@ class TorchPredictor final : public Predictor {
     outputs_.clear();
     Outputs views;
     for (std::size_t i = 0; i < found->size(); ++i) {
-      const at::Tensor& output = (*found)[i];
+      const at::Tensor output = i == 0 ? with_exclusions((*found)[i]) : (*found)[i];
       check_output(i, output, inputs.front().shape.front());
       // The views point to these tensors, which stay until the next call.
       outputs_.push_back(output.to(handed_out_as(output, habits_.keeps_bfloat16)).contiguous());
@@ -225,11 +229,22 @@ class TorchPredictor final : public Predictor {
                        pattern(spec.shape)));
   }
 
+  // The network's own tensor stays as it is, for it may use it again. What is no table of floating
+  // scores is refused by its task.
+  at::Tensor with_exclusions(const at::Tensor& output) {
+    if (excluded_.empty() || output.dim() != 2 || !output.is_floating_point()) return output;
+    const auto size = checked_cast<std::int64_t>(excluded_.size());
+    const auto classes = wrap(contiguous_view(excluded_.data(), DType::i64, {size}), {});
+    return output.index_fill(1, classes.to(output.device()),
+                             -std::numeric_limits<double>::infinity());
+  }
+
   std::unique_ptr<Network> network_;
   InputConventions habits_;
   device::Device device_;
   void* stream_;
-  Tensors outputs_;  // what the last views point to
+  std::vector<std::int64_t> excluded_;  // classes
+  Tensors outputs_;                     // what the last views point to
 };
 
 }  // namespace

@@ -87,6 +87,11 @@ std::string digest_class(const EvaluationSession& session) {
   line("samples", session.plan.grid->num_samples());
   line("weights key", session.config.files.weights_key);
   line("outputs", name(session.scoring.outputs));
+  // These lines are there only where the option is given, so that other runs keep their class.
+  if (const auto& by = session.config.scoring.classes_by; by != "auto") line("classes by", by);
+  if (const auto& valid = session.scoring.valid_classes_digest; !valid.empty()) {
+    line("valid classes", valid);
+  }
   line("definitions", session.config.scoring.definitions);
   line("threshold", session.config.scoring.threshold);
   line("label smoothing", session.config.scoring.label_smoothing);

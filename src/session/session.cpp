@@ -38,6 +38,9 @@ std::map<std::string, std::string> scoring_attributes(const EvaluationSession& s
   if (!session.scoring.class_weights_digest.empty()) {
     attributes["class_weights_sha256"] = session.scoring.class_weights_digest;
   }
+  if (!session.scoring.valid_classes_digest.empty()) {
+    attributes["valid_classes_sha256"] = session.scoring.valid_classes_digest;
+  }
   return attributes;
 }
 

@@ -31,6 +31,7 @@
 #include "model_memory.hpp"
 #include "session_notes.hpp"
 #include "tune.hpp"
+#include "valid_classes.hpp"
 
 namespace tally::app {
 namespace {
@@ -165,9 +166,10 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
     outputs = open_predictions(comm, session, task, notes);
   }
   phases.lap(has_model ? "load_model" : "read_predictions");
-  session.scoring = make_scoring(comm, config, task, session.data.set->info(), outputs,
   if (has_model) match_classes(comm, session, notes);
+  session.scoring = make_scoring(comm, config, task, session.data.set->info(), outputs,
                                  session.model.predictor->card());
+  choose_valid_classes(comm, session, notes);
   session.execution.batch_size = settled_batch_size(comm, session, notes);
   if (session.source->runs_predictor()) bind_model_to_data(comm, session, notes);
   phases.lap("warm_up");

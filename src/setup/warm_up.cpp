@@ -85,3 +85,4 @@ void build_predictor(const comm::Communicator& comm, EvaluationSession& session,
 }
 
 }  // namespace tally::app
+    session.model.predictor->exclude_classes(session.scoring.excluded_classes);

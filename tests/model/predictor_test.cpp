@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include <tally/model/load_torch_libraries.hpp>
+#include <tally/model/passthrough_predictor.hpp>
 #include <tally/model/torch_info.hpp>
 
 #include "model_fixture.hpp"
@@ -83,6 +85,34 @@ TEST(PredictorTest, EveryCallGivesTheSameBits) {
     const auto first = run(*predictor);
     for (int call = 0; call < 4; ++call) EXPECT_THAT(run(*predictor), ContainerEq(first)) << model;
   }
+}
+
+TEST(PredictorTest, ClassesMayBeLeftOut) {
+  auto predictor = load("net.pt");
+  auto expected = run(*predictor);
+  const auto classes = std::ssize(expected) / kBatch;
+  for (std::int64_t row = 0; row < kBatch; ++row) {
+    for (const std::int64_t left_out : {std::int64_t{1}, classes - 1}) {
+      expected[to_size(row * classes + left_out)] = -std::numeric_limits<float>::infinity();
+    }
+  }
+  predictor->exclude_classes({1, classes - 1});
+  EXPECT_THAT(run(*predictor), ContainerEq(expected));
+  predictor->exclude_classes({});
+  EXPECT_THAT(run(*predictor),
+              testing::Each(testing::Truly([](float x) { return std::isfinite(x); })));
+}
+
+TEST(PredictorTest, SavedScoresMayLackClasses) {
+  const auto predictor = make_passthrough_predictor();
+  std::vector<float> scores{1, 2, 3, 4, 5, 6};
+  const auto view = contiguous_view(scores.data(), DType::f32, {2, 3});
+  predictor->exclude_classes({0, 2});
+  const auto found = predictor->predict({&view, 1}).front();
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  EXPECT_THAT(std::vector<float>(found.as<const float>(), found.as<const float>() + 6),
+              testing::ElementsAre(kNone, 2, kNone, kNone, 5, kNone));
+  EXPECT_EQ(scores[0], 1) << "what was read stays";
 }
 
 TEST(PredictorTest, TheFileMayBeGoneAfterLoading) {

@@ -30,6 +30,7 @@ class GivenPredictor final : public model::Predictor {
   std::vector<std::string> argument_names() const override { return arguments; }
   model::Determinism determinism() const override { return found; }
   void use(const model::CpuExecutionSettings& way) override { used.push_back(way); }
+  void exclude_classes(const std::vector<std::int64_t>& classes) override { excluded = classes; }
   // Empty once LibTorch's operators alone are to run.
   std::string form() const override;
 
@@ -39,6 +40,7 @@ class GivenPredictor final : public model::Predictor {
   std::string compiled_form;
   std::function<float(std::int64_t call)> score = [](std::int64_t) { return 0.5F; };
   std::vector<model::CpuExecutionSettings> used;
+  std::vector<std::int64_t> excluded;
   std::int64_t num_calls = 0;
 
  private:

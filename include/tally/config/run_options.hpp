@@ -32,9 +32,11 @@ struct FileOptions {
 
 // What is scored, and which metrics are computed.
 struct ScoringOptions {
-  std::string task;                // empty: the data set's
-  std::string outputs;             // logits, log-probabilities, probabilities; empty: the card's
-  std::vector<std::string> names;  // empty: the task's standard set
+  std::string task;                 // empty: the data set's
+  std::string outputs;              // logits, log-probabilities, probabilities; empty: the card's
+  std::string classes_by = "auto";  // auto, name, index
+  std::string valid_classes;        // file of the classes that are scored; empty: all
+  std::vector<std::string> names;   // empty: the task's standard set
   std::int64_t confusion_max_classes = 2048;
   std::string definitions = "torchmetrics";  // torchmetrics, sklearn
   double threshold = 0.5;                    // of binary and multilabel predictions

@@ -71,6 +71,9 @@ class Predictor {
   // named; on GPUs only CpuKernels::torch has an effect, LibTorch's operators alone. What cannot be
   // compiled so is compiled in a lesser way: form() says how.
   virtual void use(const CpuExecutionSettings& /*way*/) {}
+  // From the next batch on the first output, [rows, classes], holds minus infinity as the score of
+  // these classes.
+  virtual void exclude_classes(const std::vector<std::int64_t>& /*classes*/) {}
   // What may be faster than how the last warm-up batch ran: other kernels, or, with the same, fewer
   // or more samples at a time. Empty where there is nothing else to try.
   virtual std::vector<CpuKernels> other_kernels() const { return {}; }

@@ -60,6 +60,8 @@ struct Scoring {
   std::string task_name;
   metrics::OutputKind outputs = metrics::OutputKind::logits;
   std::string class_weights_digest;  // SHA-256; empty without class weights
+  std::string valid_classes_digest;  // SHA-256 of their numbers; empty without --valid-classes
+  std::vector<std::int64_t> excluded_classes;  // the others
   std::unique_ptr<tasks::Task> task;
   std::vector<Subgroups> subgroups;
   std::int64_t num_units = 0;  // that are scored, of all ranks

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which class a label means (--classes-by), and data sets that have some of the model's classes only (--valid-classes)."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import small
+import torch
+from conftest import Evaluate, Small
+from launch import Program
+from timm.utils import accuracy as timm_accuracy
+
+ORDER = [3, 0, 6, 1, 2, 5, 4]  # class i of the data set is ORDER[i] of the model
+NAMES = [f"class {ORDER.index(c)}" for c in range(small.NUM_CLASSES)]  # as the model calls its classes
+
+
+@pytest.fixture(scope="module")
+def named(small_case: Small, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small model, whose card has the data set's names in another order."""
+    path = tmp_path_factory.mktemp("named") / "net.pt"
+    return small.save_model(small.TinyNet(), path, json.dumps(small.card(class_names=NAMES)))
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_another_order_is_refused(named: Path, small_case: Small, tally: Program, tmp_path: Path, ranks: int | None) -> None:
+    run = tally("evaluate", "--model", named, "--data", small_case.data, "--output", tmp_path / "run", ranks=ranks)
+    run.must_fail(4, "0 'class 0' is the model's 3", "and 3 more", "--classes-by name")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_labels_by_name(named: Path, small_case: Small, evaluate: Evaluate, tmp_path: Path, ranks: int) -> None:
+    found = evaluate(named, small_case.data, "--classes-by", "name", ranks=ranks)
+    relabelled = replace(small_case.samples, labels=np.array(ORDER)[small_case.samples.labels])
+    expected = evaluate(small_case.model, relabelled.write(tmp_path / "relabelled.h5"))
+    assert found.digests == expected.digests
+    assert found.report["metrics"] == expected.report["metrics"]
+    assert [row["name"] for row in found.report["per_class"]] == NAMES
+    assert found.report["digests"]["class"] != evaluate(named, small_case.data, "--classes-by", "index").report["digests"]["class"]
+
+
+def test_labels_by_index(named: Path, small_case: Small, evaluate: Evaluate) -> None:
+    found = evaluate(named, small_case.data, "--classes-by", "index")
+    assert found.digests == evaluate(small_case.model, small_case.data).digests
+
+
+def test_saved_scores_of_labels_by_name_are_refused(
+    named: Path, small_case: Small, evaluate: Evaluate, tally: Program, tmp_path: Path
+) -> None:
+    saved = evaluate(named, small_case.data, "--classes-by", "name", "--save", "logits").folder
+    run = tally("score", "--predictions", saved, "--data", small_case.data, "--output", tmp_path / "run")
+    run.must_fail(3, "--classes-by name")
+
+
+VALID = [1, 2, 5]
+
+
+@pytest.fixture(scope="module")
+def of_few_classes(small_case: Small, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The samples of three classes, in their numbers of seven."""
+    chosen = np.isin(small_case.samples.labels, VALID)
+    part = replace(small_case.samples, images=small_case.samples.images[chosen], labels=small_case.samples.labels[chosen])
+    return part.write(tmp_path_factory.mktemp("few") / "few.h5")
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_valid_classes_as_timm_has_them(
+    small_case: Small, of_few_classes: Path, evaluate: Evaluate, score: Evaluate, tmp_path: Path, ranks: int
+) -> None:
+    valid = tmp_path / "valid.txt"
+    valid.write_text("class 2\n5\n1\n")
+    saved = evaluate(small_case.model, of_few_classes, "--save", "labels,logits")
+    with h5py.File(saved.folder / "predictions.h5") as file:
+        logits, labels = torch.from_numpy(file["logits"][...]), torch.from_numpy(file["label"][...])
+    # timm's validate.py --valid-labels: the other columns are left out before anything is computed.
+    left, of_valid = logits[:, VALID], torch.tensor([VALID.index(label) for label in labels])
+    top1, top2 = timm_accuracy(left, of_valid, topk=(1, 2))
+    loss = torch.nn.functional.cross_entropy(left.double(), of_valid).item()
+    options = ("--valid-classes", valid, "--metrics", "accuracy,accuracy_top2,loss,auroc_macro")
+    found = evaluate(small_case.model, of_few_classes, *options, ranks=ranks)
+    again = score(saved.folder, of_few_classes, *options, ranks=ranks)
+    assert found.value("accuracy") == pytest.approx(top1.item() / 100, abs=1e-6)
+    assert found.value("accuracy_top2") == pytest.approx(top2.item() / 100, abs=1e-6)
+    assert found.value("loss") == pytest.approx(loss, rel=1e-12)
+    assert again.report["metrics"] == found.report["metrics"]
+    assert again.digests == found.digests
+    assert found.value("accuracy") > saved.value("accuracy")
+    rows = found.report["per_class"]
+    assert [row["predicted"] for row in rows if row["class"] not in VALID] == [0] * 4
+    assert any("3 of 7 classes are valid" in note for note in found.report["notes"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("7\n", "line 1: '7'"), ("1\nbird\n", "line 2: 'bird'"), ("", "name no class"), ("1\n1\n", "twice")]
+)
+def test_files_that_are_wrong(small_case: Small, tally: Program, tmp_path: Path, text: str, words: str) -> None:
+    valid = tmp_path / "valid.txt"
+    valid.write_text(text)
+    options = ("--valid-classes", valid, "--output", tmp_path / "run")
+    run = tally("evaluate", "--model", small_case.model, "--data", small_case.data, *options)
+    run.must_fail(2, words)
