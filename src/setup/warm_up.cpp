@@ -20,17 +20,46 @@ namespace tally::app {
 
 namespace {
 
+evaluate::InputMapping inputs_for(const EvaluationSession& session, std::int64_t batch_size) {
+  return evaluate::map_inputs(session.data.set->info(), *session.model.predictor, batch_size,
+                              session.hardware.device, session.config.execution.threads);
+}
+
+// A trace may hold the size of the batch that it was made with. Returns a size that runs.
+std::optional<std::int64_t> size_that_runs(const EvaluationSession& session) {
+  constexpr std::array<std::int64_t, 14> kUsualSizes{1,  2,  3,  4,  5,   8,   10,
+                                                     16, 32, 50, 64, 100, 128, 256};
+  for (const std::int64_t size : kUsualSizes) {
+    try {
+      auto inputs = inputs_for(session, size);
+      evaluate::warm_up_batch(session.data.set->info(), size, inputs.bindings,
+                              *session.model.predictor, *session.scoring.task,
+                              *session.hardware.stream);
+      return size;
+    } catch (const Error&) {  // neither does this size
+    }
+  }
+  return std::nullopt;
+}
+
 void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
   comm::agree_on(comm, [&] {
     with_model_in_errors(session, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
       // Each predictor says which type an image should have, so that the bindings are made anew
       // with it.
-      *session.execution.inputs =
-          evaluate::map_inputs(info, predictor, session.execution.batch_size,
-                               session.hardware.device, session.config.execution.threads);
-      evaluate::warm_up(info, session.execution.batch_size, session.execution.inputs->bindings,
-                        predictor, *session.scoring.task, *session.hardware.stream);
+      *session.execution.inputs = inputs_for(session, session.execution.batch_size);
+      try {
+        evaluate::warm_up(session.data.set->info(), session.execution.batch_size,
+                          session.execution.inputs->bindings, *session.model.predictor,
+                          *session.scoring.task, *session.hardware.stream);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::model) throw;
+        const auto size = size_that_runs(session);
+        if (!size) throw;
+        throw Error(ErrorKind::model, format("{} Batches of {} samples run", error.what(), *size),
+                    format("Run with --batch-size {}, or export the model for any size.", *size));
+      }
     });
   });
 }
@@ -80,9 +109,9 @@ void build_predictor(const comm::Communicator& comm, EvaluationSession& session,
     session.model.predictor = session.model.loaded->make_predictor();
     // All checkpoints of a watch run in the way that the ranks agreed on.
     if (session.execution.way) session.model.predictor->use(*session.execution.way);
+    session.model.predictor->exclude_classes(session.scoring.excluded_classes);
   });
   warm_up(comm, session, notes);
 }
 
 }  // namespace tally::app
-    session.model.predictor->exclude_classes(session.scoring.excluded_classes);
