@@ -16,7 +16,8 @@ BANDS = {
     "a run": ["publish", "setup", "score_sources", "aggregate", "session", "result_folder"],
     "the loop and results": ["evaluate", "distributed_metrics", "compare", "report", "watch"],
     "what is evaluated": [
-        "tasks", "metrics", "ordered_metrics", "model", "graph_optimizer", "weights", "data", "preprocess", "predictions", "comm",
+        "tasks", "metrics", "diagnosis", "ordered_metrics", "model", "graph_optimizer", "weights", "data", "preprocess",
+        "predictions", "comm",
     ],
     "foundation": ["exact", "device", "libtorch", "hdf5", "trace", "plan", "digest", "config", "base"],
 }

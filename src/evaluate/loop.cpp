@@ -12,6 +12,7 @@
 #include <tally/evaluate/warm_up_with_zeros.hpp>
 #include <tally/trace/span_recording.hpp>
 
+#include "first_batch_probe.hpp"
 #include "in_flight_batch.hpp"
 #include "reorder_buffer.hpp"
 
@@ -21,6 +22,8 @@ namespace {
 // So many are enough to hide the host's work on one batch and the copy of another behind the
 // device's.
 constexpr int kBatchesInFlightOnGpu = 4;
+// The first batch of scores of more classes is not looked at on a GPU: copying it would cost time.
+constexpr std::int64_t kMostProbedClasses = 4096;
 
 using trace::Kind;
 using trace::Span;
@@ -38,6 +41,11 @@ class Pipeline {
     for (int i = 0; i < inputs.in_flight; ++i) {
       ring_.emplace_back(device, inputs.slot_bytes,
                          inputs.task.make_scorer(inputs.batch_size, device));
+    }
+    if (inputs.first_batch != nullptr) {
+      const std::int64_t classes = inputs.info == nullptr ? 0 : inputs.info->num_classes;
+      probe_.emplace(*inputs.first_batch, device,
+                     std::min(classes, kMostProbedClasses) * inputs.batch_size);
     }
     if (device.kind != DeviceKind::cuda) return;
     if (inputs.info != nullptr) warm_ring();
@@ -83,6 +91,7 @@ class Pipeline {
       slot.mark(GpuTimestamps::metrics_begin, inputs_.stream);
     }
     // Outputs are valid until the next predict(), whose work comes behind this on the same stream.
+    look_at(batch, outputs);
     const Span span(Kind::loop, "metrics", of_batch, &stats_.score_s);
     slot.scorer->enqueue(
         {batch.samples.first, batch.samples.count, batch.indices, outputs, on_device.targets},
@@ -101,11 +110,23 @@ class Pipeline {
     land_all();
     // The host counts while batches are completed, so that its counts come last.
     counts_.add_counts_of_host();
+    if (probe_) probe_->finish();
     stats_.total_s = watch_.elapsed_s();
     return stats_;
   }
 
  private:
+  void look_at(const data::Batch& batch, const model::Outputs& outputs) {
+    if (inputs_.bindings.empty()) return;
+    const std::size_t source = inputs_.bindings.front().source;
+    if (inputs_.bindings.front().normalise) {
+      stats_.pixels.add(batch.inputs.at(source), batch.samples.count);
+    }
+    if (!probe_ || started_ != 1) return;
+    probe_->look_at_input(batch, source);
+    probe_->look_at_outputs(outputs, batch.samples.count, inputs_.stream);
+  }
+
   void warm_ring() {
     std::vector<tasks::BatchScorer*> scorers;
     for (const InFlightBatch& slot : ring_) scorers.push_back(slot.scorer.get());
@@ -173,6 +194,7 @@ class Pipeline {
   device::Stream copies_;
   metrics::DeviceAccumulator counts_;
   std::vector<InFlightBatch> ring_;
+  std::optional<FirstBatchProbe> probe_;
   std::optional<device::Timeline> timeline_;  // of a traced run on a GPU
   std::size_t started_ = 0;
   std::size_t completed_ = 0;

@@ -16,6 +16,7 @@
 #include <tally/report/efficiency.hpp>
 #include <tally/session/comparability.hpp>
 
+#include "diagnose_run.hpp"
 #include "run_provenance.hpp"
 
 namespace tally::app {
@@ -151,10 +152,11 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   if (comm.is_root()) fill_inputs(report, session, notes);
   add_rank_timings(comm, session, local, phases, report);
   const auto classes = comm.gather(digest_class(session));
+  report.metrics.results = global.results;
+  diagnose_run(comm, session, local, report);
   // All collective calls are above. What follows is the business of rank 0.
   if (!comm.is_root()) return report;
 
-  report.metrics.results = global.results;
   report.metrics.groups = global.groups;
   report.metrics.curves = global.curves;
   report.metrics.not_finite_indices = global.not_finite.first_indices;

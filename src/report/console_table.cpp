@@ -211,12 +211,22 @@ std::string result_lines(const RunReport& report, const std::filesystem::path& f
                 fmt::join(files, ", "));
 }
 
+// Behind the table, so that nobody takes it for a metric.
+std::string diagnosis_lines(const RunReport& report) {
+  std::string text;
+  for (const auto& one : report.diagnosis) {
+    text += format("{}{}\n", text.empty() ? "\nDiagnosis " : "          ", printable(one.text));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_table(const RunReport& report, const std::filesystem::path& folder) {
   return title(report) + metric_lines(report.metrics.results) + class_lines(report) +
          sample_lines(report) + group_lines(report) + form_line(report) + time_line(report) +
-         efficiency_lines(report) + digest_line(report) + result_lines(report, folder);
+         efficiency_lines(report) + digest_line(report) + result_lines(report, folder) +
+         diagnosis_lines(report);
 }
 
 }  // namespace tally::report

@@ -196,6 +196,12 @@ Json recipes_json(const ImageRecipes& recipes) {
           {"differences", recipes.differences}};
 }
 
+Json diagnosis_json(const std::vector<Diagnosis>& diagnosis) {
+  Json rows = Json::array();
+  for (const auto& one : diagnosis) rows.push_back({{"code", one.code}, {"text", one.text}});
+  return rows;
+}
+
 }  // namespace
 
 bool exactly_once(const RunReport& report) {
@@ -236,6 +242,7 @@ std::string to_json(const RunReport& report) {
   json["environment"] = text_pairs_json(report.provenance.environment);
   json["inputs"] = inputs_json(report);
   if (report.inputs.recipes) json["recipe"] = recipes_json(*report.inputs.recipes);
+  json["diagnosis"] = diagnosis_json(report.diagnosis);
   json["notes"] = report.notes;
   return json_text(json, 2) + "\n";
 }

@@ -60,6 +60,9 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                              .retained = result.retained,
                              .observer = observer};
   parts.info = &session.data.set->info();
+  if (session.plan.slice.first == 0 && session.plan.slice.count > 0) {
+    parts.first_batch = &result.loop.first_batch.emplace();
+  }
   // With --on-nan wrong such samples count as wrong, however many they are.
   if (session.config.scoring.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
   result.loop.stats = evaluate::run(parts, result.state);

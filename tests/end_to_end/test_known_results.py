@@ -33,6 +33,7 @@ def test_figures_on_1_and_3_ranks_are_those_of_torchmetrics(network: str, prepar
     results = [evaluate(model, data, *options, ranks=ranks, limit_s=200) for ranks in (1, 3)]
     check_known(results[0], network)
     check_same_digests(results)
+    assert [result.report["diagnosis"] for result in results] == [[], []]
     columns = small.columns(results[0].folder / "predictions.h5")
     logits, labels = torch.from_numpy(columns["logits"]), torch.from_numpy(columns["label"])
     found = {name: entry["value"] for name, entry in results[0].report["metrics"].items()}
@@ -58,6 +59,7 @@ def test_weights_make_the_difference(prepared: Prepared, evaluate: Evaluate) -> 
     data = prepared.data_of(network)
     untrained = evaluate(prepared.untrained_model(network), data)
     assert untrained.value("accuracy") < 0.3
+    assert untrained.report["diagnosis"]
     swapped = evaluate(prepared.untrained_model(network), data, "--weights", prepared.weights(network, ".safetensors"))
     own = evaluate(prepared.trained_model(network), data)
     check_known(swapped, network)

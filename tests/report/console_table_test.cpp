@@ -32,7 +32,18 @@ TEST(Table, ReadsLikeThis) {
             "12 % publishing\n"
             "Digests   state aaaaaaaaaaaaaaaa…, predictions bbbbbbbbbbbbbbbb…\n"
             "Results   runs/one\n"
-            "          report.json, metrics.h5, predictions.h5, events.jsonl\n");
+            "          report.json, metrics.h5, predictions.h5, events.jsonl\n"
+            "\n"
+            "Diagnosis It guesses\n");
+}
+
+TEST(Table, SymptomsStandBehindIt) {
+  RunReport report = small_report();
+  report.diagnosis = {{"chance", "It guesses"}, {"channels_reversed", "Blue\x1b[31m is red"}};
+  EXPECT_THAT(to_table(report, "out"),
+              testing::EndsWith("Diagnosis It guesses\n          Blue\\x1b[31m is red\n"));
+  report.diagnosis.clear();
+  EXPECT_THAT(to_table(report, "out"), Not(HasSubstr("Diagnosis")));
 }
 
 TEST(Table, LeavesOutWhatIsNotThere) {

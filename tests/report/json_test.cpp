@@ -29,7 +29,7 @@ TEST(ReportJson, HasTheDocumentedKeysInOrder) {
       "tally",     "status",      "task",      "samples",    "units",       "metrics",
       "per_class", "groups",      "ties",      "non_finite", "calibration", "definitions",
       "digests",   "plan",        "reduction", "timing",     "ranks",       "text_files",
-      "config",    "environment", "inputs",    "notes"};
+      "config",    "environment", "inputs",    "diagnosis",  "notes"};
   EXPECT_EQ(keys(json_of(small_report())), expected);
 }
 
@@ -79,6 +79,7 @@ TEST(ReportJson, HoldsTheMetrics) {
     "environment": {"libtorch": "2.11.0", "model_form": "TorchScript, frozen"},
     "inputs": {"model": {"path": "m.pt", "bytes": 1000, "sha256": "D"},
       "data": {"path": "d.h5", "bytes": 2000000, "identity": "E", "integrity": "unchecked"}},
+    "diagnosis": [{"code": "chance", "text": "It guesses"}],
     "notes": ["a note"]})");
   expected["tally"]["version"] = build_info().version;
   expected["tally"]["revision"] = build_info().revision;

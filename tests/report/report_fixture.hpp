@@ -76,6 +76,7 @@ inline RunReport small_report() {
   report.inputs.model = {"m.pt", 1000, std::string(64, 'd')};
   report.inputs.data = {"d.h5", 2000000, std::string(64, 'e')};
   report.notes = {"a note"};
+  report.diagnosis = {{"chance", "It guesses"}};
   return report;
 }
 

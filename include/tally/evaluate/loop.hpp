@@ -12,6 +12,8 @@
 #include <tally/base/error.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/stream.hpp>
+#include <tally/diagnosis/first_batch.hpp>
+#include <tally/diagnosis/pixel_sums.hpp>
 #include <tally/evaluate/input_mapping.hpp>
 #include <tally/exact/state.hpp>
 #include <tally/model/predictor.hpp>
@@ -58,6 +60,8 @@ struct LoopInputs {
   // On a GPU: the largest batch of this data set is scored before the loop, so that scorers need no
   // memory in it, which would wait for the GPU.
   const data::DataSetInfo* info = nullptr;
+  // Where it is given, what the first batch shows of mistakes is written there.
+  diagnosis::FirstBatch* first_batch = nullptr;
 };
 
 // Samples whose output holds NaN or Inf.
@@ -82,6 +86,7 @@ struct LoopStats {
   double total_s = 0;
   std::int64_t first_batch_samples = 0;
   NotFinite not_finite;
+  diagnosis::PixelSums pixels;  // of images that are normalised
 };
 
 // The failure that these are: Error(numeric) naming them. `bound` stands before their number.

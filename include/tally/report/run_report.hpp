@@ -171,6 +171,12 @@ struct Provenance {
   std::vector<std::pair<std::string, std::string>> environment;  // versions, launcher, host …
 };
 
+// What metrics and the first batch show of a mistake in what went in.
+struct Diagnosis {
+  std::string code;  // "labels_shifted"
+  std::string text;  // what was seen, and the next step
+};
+
 // All of it, as report.json has it.
 struct RunReport {
   MetricsReport metrics;
@@ -182,6 +188,7 @@ struct RunReport {
   Provenance provenance;
   std::vector<std::string> text_files;  // written beside predictions.h5: "detections.json"
   std::vector<std::string> notes;       // one line each: what the user should know
+  std::vector<Diagnosis> diagnosis;
 };
 
 }  // namespace tally::report

@@ -34,6 +34,8 @@ struct LoopStatistics {
   double read_s = 0;
   std::int64_t bytes_read = 0;          // from the data set
   std::optional<double> energy_j = {};  // of this rank's GPU, also by others that compute on it
+  // Of the whole data set, on the rank that has it.
+  std::optional<diagnosis::FirstBatch> first_batch = {};
 };
 
 // What the loop leaves on one rank.
