@@ -111,7 +111,7 @@ def make_image_set(args: argparse.Namespace, encoding: ImageEncoding, rule: Deco
     batches = decoded_batches(images, labels.labels, rule, shape, args.workers)
     return ImageSet(
         len(images.files), *shape[:2], encoding.channels, num_classes, labels.class_names, batches,
-        class_order=labels.class_order, geometry=rule.geometry,
+        class_order=labels.class_order, geometry=rule.geometry, file_names=[file.name for file in images.files],
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ class Category(NamedTuple):
 
 
 class CocoImage(NamedTuple):
-    """name: only where pixels are wanted, else width and height may be 0: unknown; place: in the file."""
+    """place: in the file. Where no pixels are wanted, the name may be empty, width and height 0: unknown."""
 
     identity: int
     place: str
@@ -105,8 +105,9 @@ class _Reader(JsonForm):
 
     def _image(self, value: Any, place: str, identity: int) -> CocoImage:
         if not self._with_pixels:
-            sizes = (value.get(key) for key in ("width", "height"))
-            return CocoImage(identity, place, "", *(size if _is_size(size) else 0 for size in sizes))
+            name, *sizes = (value.get(key) for key in ("file_name", "width", "height"))
+            name = name if isinstance(name, str) else ""
+            return CocoImage(identity, place, name, *(size if _is_size(size) else 0 for size in sizes))
         width, height = (self.whole(value, place, key) for key in ("width", "height"))
         if width < 1 or height < 1:
             raise self.wrong(place, f"is {width} pixels wide and {height} high")

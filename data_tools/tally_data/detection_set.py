@@ -12,6 +12,7 @@ from .encoding import ImageEncoding
 from .letterbox import AS_IT_IS, FitRule
 from .progress import progress_bar
 from .set_file import SetFile
+from .text_column import NAMES, printable
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ def _add_images(file: SetFile, coco: Coco, pixels: Pixels | None) -> None:
     placements = [
         pixels.rule.placement(image.width, image.height) if pixels else AS_IT_IS for image in coco.images
     ]
+    if all(image.name for image in coco.images):
+        file.add_text_column(NAMES, len(coco.images)).append(printable(image.name) for image in coco.images)
     identities = np.array([image.identity for image in coco.images], np.int64)
     file.add_column("/images/id", "int64", len(identities)).append(identities)
     file.add_column("/images/placement", "float64", len(placements), (4,)).append(placements)

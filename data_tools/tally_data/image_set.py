@@ -10,6 +10,7 @@ import numpy as np
 from .encoding import ImageEncoding, convert_channels
 from .geometry import Geometry
 from .progress import progress_bar
+from .text_column import printable
 from .writer import DataSetWriter
 
 Batch = tuple[np.ndarray, np.ndarray]  # images uint8 [n, H, W, C], labels integer [n]
@@ -17,7 +18,10 @@ Batch = tuple[np.ndarray, np.ndarray]  # images uint8 [n, H, W, C], labels integ
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Labelled images of one size, in batches of any length; class_order: by which rule folders became classes."""
+    """Labelled images of one size, in batches of any length.
+
+    class_order: by which rule folders became classes; file_names: of the images, in order, where they have any.
+    """
 
     num_samples: int
     height: int
@@ -28,6 +32,7 @@ class ImageSet:
     batches: Iterable[Batch]
     class_order: str | None = None
     geometry: Geometry | None = None
+    file_names: Iterable[str] | None = None
 
 
 def array_batches(images: np.ndarray, labels: np.ndarray, rows: int = 1024) -> Iterable[Batch]:
@@ -53,6 +58,8 @@ def write_image_set(source: ImageSet, output: Path, overwrite: bool, encoding: I
             out.set_attribute("class_order", source.class_order)
         image = out.add_image(height=source.height, width=source.width, encoding=encoding, geometry=source.geometry)
         label = out.add_target("label")
+        if source.file_names is not None:
+            out.add_names(map(printable, source.file_names))
         for images, labels in source.batches:
             image.append(convert_channels(images, source.channels, encoding.channels))
             label.append(labels)

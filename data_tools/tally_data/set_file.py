@@ -20,6 +20,7 @@ from .write_error_capture import WriteErrorCapture
 from .fixed_text import fixed_text
 from .geometry import Geometry
 from .structure import CHECKSUMS, DIGEST_ATTRIBUTE, structure_digest
+from .text_column import TextColumn
 
 
 class SetFile:
@@ -43,6 +44,7 @@ class SetFile:
         self._use_checksums = checksums
         self._rows_per_block = rows_per_block
         self._columns: dict[str, Column] = {}
+        self._texts: dict[str, TextColumn] = {}
         self._file: h5py.File | None = None
         self._raw: WriteErrorCapture | None = None
         self._cleanup = ExitStack()
@@ -75,6 +77,9 @@ class SetFile:
 
     def _finish(self) -> None:
         """Completes the file; what derived classes ask of it stands before."""
+        for path, texts in self._texts.items():
+            texts.require_complete()
+            self._add_values_and_offsets(path, *texts.arrays())
         for path, column in self._columns.items():
             column.require_complete()
             if column.checksums is not None:
@@ -140,7 +145,17 @@ class SetFile:
         """The ragged array `path`: rows of bytes, or arrays [n, ...] that differ in their first size alone."""
         arrays = [np.frombuffer(row, np.uint8) if isinstance(row, bytes) else row for row in rows]
         offsets = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
-        values = np.concatenate(arrays) if arrays else np.empty(0, np.uint8)
+        self._add_values_and_offsets(path, np.concatenate(arrays) if arrays else np.empty(0, np.uint8), offsets)
+
+    def add_text_column(self, path: str, rows: int) -> TextColumn:
+        """The ragged array `path` of `rows` texts, to be filled; it is written when the file is finished."""
+        if path in self._texts:
+            raise UsageError(f"{path} was added before")
+        self._opened()
+        self._texts[path] = TextColumn(path, rows)
+        return self._texts[path]
+
+    def _add_values_and_offsets(self, path: str, values: np.ndarray, offsets: np.ndarray) -> None:
         column = self._add(
             f"{path}/values", values.dtype.name, values.shape, None, schema.RAGGED_VALUES_PER_BLOCK
         )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DataSetWriter: streams a Tally data set file (SCHEMA.md) to disk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from .encoding import ImageEncoding
 from .errors import DataError, UsageError
 from .geometry import Geometry
 from .set_file import SetFile
+from .text_column import NAMES, TextColumn
 
 
 class DataSetWriter(SetFile):
@@ -128,6 +129,13 @@ class DataSetWriter(SetFile):
     def add_group(self, name: str, data: Any = None) -> Column:
         """/groups/<name>: int32 [N], the subgroup of each sample."""
         return self._filled(self._add_samples(f"/groups/{schema.check_name(name)}", "int32", ()), data)
+
+    def add_names(self, names: Iterable[str] | None = None) -> TextColumn:
+        """/samples/name: what each sample is called, such as its file. Names may be equal; see TextColumn for the rest."""
+        column = self.add_text_column(NAMES, self.num_samples)
+        if names is not None:
+            column.append(names)
+        return column
 
     def _add_samples(
         self, path: str, dtype: str, shape: tuple[int, ...], check: RowCheck | None = None

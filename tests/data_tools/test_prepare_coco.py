@@ -17,6 +17,7 @@ from pycocotools.coco import COCO
 from small_coco import SIZES, annotations, write_coco, write_images
 
 from conftest import Tool
+from sample_names import sample_names
 
 NAME = "prepare_coco"
 Write = Callable[..., Path]
@@ -39,11 +40,8 @@ def test_layout(write: Write) -> None:
     with h5py.File(write("--no-images")) as file:
         assert dict(file.attrs) == {"tally_schema": 1, "task": b"detection", "num_classes": 3}
         found: dict[str, tuple[str, tuple[int, ...]]] = {}
-        file.visititems(
-            lambda name, item: (
-                found.update({name: (item.dtype.str, item.shape)}) if isinstance(item, h5py.Dataset) else None
-            )
-        )
+        file.visititems(lambda name, item: found.update(
+            {name: (item.dtype.str, item.shape)} if isinstance(item, h5py.Dataset) else {}))  # fmt: skip
         assert list(file["class_names"].asstr()) == ["cat", "owl", "dog é"]
         sums = {name: found.pop(name) for name in list(found) if name.startswith("checksums/")}
         del found["class_names"]
@@ -58,7 +56,10 @@ def test_layout(write: Write) -> None:
             "objects/label": ("<i4", (4,)),
             "objects/crowd": ("|u1", (4,)),
             "objects/area": ("<f8", (4,)),
+            "samples/name/values": ("|u1", (48,)),
+            "samples/name/offsets": ("<i8", (4,)),
         }
+        assert sample_names(file) == [f"{identity:012d}.png" for identity in IDS]
         assert file["inputs/index"][...].tolist() == [0, 1, 2]
         assert file["images/placement"][...].tolist() == [[1, 1, 0, 0]] * 3
 
@@ -136,8 +137,7 @@ def test_padded(tmp_path: Path, write: Write) -> None:
         expected = np.asarray(Image.fromarray(made[identity]).resize((width, height), Image.Resampling.BILINEAR))
         assert np.array_equal(image[:height, :width], expected)
         assert (image[height:] == [1, 2, 3]).all() and (image[:, width:] == [1, 2, 3]).all()
-        own = SIZES[identity]
-        assert placement.tolist() == [own[0] / width, own[1] / height, 0, 0]
+        assert placement.tolist() == [SIZES[identity][0] / width, SIZES[identity][1] / height, 0, 0]
     assert np.array_equal(images[2, :30, :40], made[30])  # that fits as it is
 
 

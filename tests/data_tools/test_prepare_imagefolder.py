@@ -2,6 +2,7 @@
 """prepare_imagefolder: order, labels, tars, parallel decoding, and each foreseeable fault."""
 
 import gzip
+import os
 import tarfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from PIL import Image
 from torchvision import datasets
 
 from conftest import Tool
+from sample_names import sample_names
 
 NAME = "prepare_imagefolder"
 NAMES = ["b/x 1.png", "b/sub/z.png", "a b/c.png", "a/w.png", "b/y.png", "a/deep/q.png"]
@@ -43,10 +45,20 @@ def test_class_folders_as_torchvision(tmp_path: Path, succeed: Tool) -> None:
     images, labels, names = read(out)
     assert names == reference.classes and labels == reference.targets
     assert np.array_equal(images, np.stack([np.asarray(image) for image, _ in reference]))
+    with h5py.File(out) as file:
+        assert sample_names(file) == [str(Path(path).relative_to(root)) for path, _ in reference.samples]
     with tarfile.open(tmp_path / "set.tar", "w") as archive:
         archive.add(root, "val")
     succeed(NAME, "--input", tmp_path / "set.tar", "--output", tmp_path / "b.h5", "--workers", 1)
     assert (tmp_path / "b.h5").read_bytes() == out.read_bytes()
+
+
+def test_names_that_cannot_be_stored_are_escaped(tmp_path: Path, succeed: Tool) -> None:
+    make_images(tmp_path / "set", ["a/1.png", "a/ü\n.png", "b/2.png"])
+    os.rename(tmp_path / "set" / "b" / "2.png", os.fsencode(tmp_path / "set" / "b") + b"/\xff\x7f.png")
+    succeed(NAME, "--input", tmp_path / "set", "--output", tmp_path / "a.h5", "--workers", 1)
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert sample_names(file) == ["a/1.png", r"a/ü\x0a.png", r"b/\xff\x7f.png"]
 
 
 def test_how_images_were_made_is_kept(tmp_path: Path, succeed: Tool) -> None:
