@@ -30,6 +30,7 @@ class DecodeRule:
 
     fill: what stands beyond the edges of a smaller image, a byte for each channel of RGB or L. crops_down: whether an
     odd margin is halved downwards, as transformers does, or to the nearest even number, as torchvision and timm do.
+    recipe_source: as Geometry has it.
     """
 
     channels: str
@@ -39,13 +40,15 @@ class DecodeRule:
     crop_mode: str = "center"
     fill: tuple[int, ...] = ()
     crops_down: bool = False
+    recipe_source: str | None = None
 
     @property
     def geometry(self) -> Geometry | None:
         """None where the images are stored as they are."""
         if self.resize is None and self.crop is None:
             return None
-        return Geometry(self.resize, self.crop, self.crop_mode, self.interpolation if self.resize else None)
+        interpolation = self.interpolation if self.resize else None
+        return Geometry(self.resize, self.crop, self.crop_mode, interpolation, self.recipe_source)
 
 
 def resized_size(found: Size, rule: DecodeRule) -> Size:

@@ -10,6 +10,8 @@ from .errors import UsageError
 from .geometry import Size
 from .options import ToolParser, image_encoding, side_or_size
 
+GEOMETRY = ("resize", "crop", "crop_mode", "interpolation")  # of a recipe
+
 
 class Recipe(Protocol):
     """What is asked of a tally_export.recipe.Recipe; what is not known is None."""
@@ -51,12 +53,15 @@ def preparation(args: argparse.Namespace, recipe: Recipe | None) -> tuple[ImageE
     if "resize" not in found and (unused := [name for name in ("interpolation", "crop_mode") if name in asked]):
         raise UsageError(f"{_option(unused[0])} is for --resize")
     encoding = image_encoding(args, (recipe and recipe.encoding) or IMAGENET)
-    if recipe is not None and (others := _differences(recipe, known, asked, encoding)):
+    others = _differences(recipe, known, asked, encoding) if recipe else []
+    if recipe and others:
         print(f"note: {', '.join(others)}, as the options say, not as {recipe.source}'s recipe")
+    is_whole = recipe is not None and recipe.encoding is not None and len(known) == len(GEOMETRY)
     mode = found.get("crop_mode", "center")
     rule = DecodeRule(
         encoding.channels, found.get("resize"), found.get("crop"), found.get("interpolation", "bilinear"), mode,
         _fill(encoding) if mode == "border" else (), recipe is not None and recipe.source.startswith("hf:"),
+        recipe.source if recipe and is_whole and not others else None,
     )  # fmt: skip
     return encoding, rule
 
@@ -73,8 +78,7 @@ def _asked_geometry(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _known_geometry(recipe: Recipe) -> dict[str, Any]:
-    names = ("resize", "crop", "crop_mode", "interpolation")
-    return {name: value for name in names if (value := getattr(recipe, name)) is not None}
+    return {name: value for name in GEOMETRY if (value := getattr(recipe, name)) is not None}
 
 
 def _option(name: str) -> str:
@@ -82,7 +86,7 @@ def _option(name: str) -> str:
 
 
 def _require(recipe: Recipe, found: dict[str, Any], args: argparse.Namespace) -> None:
-    missing = [_option(name) for name in ("resize", "crop", "crop_mode", "interpolation") if name not in found]
+    missing = [_option(name) for name in GEOMETRY if name not in found]
     if recipe.encoding is None and (args.mean is None or args.std is None):
         missing += ["--mean", "--std"]
     if missing:

@@ -3,6 +3,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -152,6 +153,22 @@ def test_options_win(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
 
 
+def test_whose_recipe_it_was() -> None:
+    """Only where all comes from it, unchanged."""
+    recipe = library_recipe("timm:resnet18.a1_in1k")
+
+    def kept(*words: object, of: Recipe = recipe) -> str | None:
+        return asked(*words, recipe=of)[1].geometry.attributes().get("recipe_source")
+
+    assert kept() == kept("--channels", "BGR") == kept("--crop", recipe.crop[0]) == b"timm:resnet18.a1_in1k"
+    assert kept(of=library_recipe("ResNet18_Weights.IMAGENET1K_V1")) == b"torchvision:ResNet18_Weights.IMAGENET1K_V1"
+    for words in (("--crop", 9), ("--resize", "9x9"), ("--interpolation", "box"), ("--mean", 0.5, "--std", 0.5), ("--scale", 1)):
+        assert kept(*words) is None
+    assert kept("--crop", 9, of=replace(recipe, crop=None)) is None
+    assert kept("--mean", 0, "--std", 1, of=replace(recipe, encoding=None)) is None
+    assert "recipe_source" not in asked("--crop", 9)[1].geometry.attributes()
+
+
 def test_what_no_recipe_says_is_asked_for() -> None:
     with pytest.raises(UsageError, match="does not say all: name weights with --recipe, or give --resize$"):
         asked(recipe=Recipe("a", library_recipe("resnet18.a1_in1k").encoding, None, (8, 8), None, "center", "box"))
@@ -195,6 +212,7 @@ def test_of_a_file(tmp_path: Path, succeed: Tool) -> None:
     with h5py.File(tmp_path / "a.h5") as file:
         image = file["inputs/image"]
         assert image.shape == (2, 224, 224, 3) and image.attrs["resize"].tolist() == [256, 256]
+        assert image.attrs["recipe_source"] == b"timm:mobilenetv3_small_050.lamb_in1k"
         assert image.attrs["interpolation"] == b"bicubic" and image.attrs["mean"].tolist() == list(recipe.encoding.mean)
 
 
