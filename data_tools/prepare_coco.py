@@ -14,7 +14,7 @@ there already.
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ import numpy as np
 from tally_data.atomic import check_output
 from tally_data.coco import Coco, CocoImage, read_coco
 from tally_data.decode import FILTERS
+from tally_data.decoded_images import skipping_broken, whole_images
 from tally_data.detection_set import Pixels, write_detection_set
 from tally_data.encoding import IMAGENET
 from tally_data.errors import DataError, UsageError, run_tool
@@ -30,6 +31,7 @@ from tally_data.letterbox import FITS, FitRule, fit_chunk
 from tally_data.image_files import ImageFile, list_images
 from tally_data.options import (
     ToolParser,
+    add_broken_option,
     add_image_options,
     add_output_options,
     image_encoding,
@@ -39,7 +41,7 @@ from tally_data.options import (
 from tally_data.parallel import default_workers, ordered_map
 
 IMAGES_PER_CHUNK = 16
-PIXEL_OPTIONS = ("size", "fit", "pad", "interpolation", "workers", "channels", "scale", "mean", "std")
+PIXEL_OPTIONS = ("size", "fit", "pad", "interpolation", "workers", "channels", "scale", "mean", "std", "skip_broken")
 
 
 def is_end(end: str, path: str) -> bool:
@@ -68,7 +70,7 @@ def find_files(images: list[CocoImage], source: Path) -> list[ImageFile]:
 def fitted_batches(coco: Coco, source: Path, rule: FitRule, workers: int) -> Iterable[np.ndarray]:
     wanted = list(zip(find_files(coco.images, source), coco.images, strict=True))
     chunks = [wanted[first : first + IMAGES_PER_CHUNK] for first in range(0, len(wanted), IMAGES_PER_CHUNK)]
-    return ordered_map(partial(fit_chunk, rule=rule), chunks, min(workers, len(chunks)))
+    return whole_images(ordered_map(partial(fit_chunk, rule=rule), chunks, min(workers, len(chunks))), len(wanted))
 
 
 def find_pixels(args: argparse.Namespace, coco: Coco) -> Pixels:
@@ -104,6 +106,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--workers", type=positive, default=default_workers(), metavar="N", help="default: %(default)s cores"
     )
+    add_broken_option(parser)
     add_output_options(parser, "the data set file (.h5)")
     add_image_options(parser, IMAGENET)
     return parser
@@ -114,7 +117,7 @@ def check_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -> 
         raise UsageError("--images needs --size HxW, the size of what the model is given")
     for name in PIXEL_OPTIONS:
         if args.no_images and getattr(args, name) != parser.get_default(name):
-            raise UsageError(f"--{name} is for --images, and --no-images was given")
+            raise UsageError(f"--{name.replace('_', '-')} is for --images, and --no-images was given")
 
 
 def print_boxes_beyond(coco: Coco) -> None:
@@ -123,13 +126,24 @@ def print_boxes_beyond(coco: Coco) -> None:
         print(f"note: {count} more than a pixel beyond the image, the first in image {beyond[0]}; kept as they are")
 
 
+def write_objects(args: argparse.Namespace) -> Coco:
+    """Returns what was written."""
+    coco = read_coco(args.input, with_pixels=args.images is not None).first(args.limit)
+
+    def write(left_out: Collection[int]) -> Coco:
+        kept = coco.without(left_out)
+        write_detection_set(kept, None if args.no_images else find_pixels(args, kept), args.output, args.overwrite)
+        return kept
+
+    return skipping_broken(write, args.skip_broken)
+
+
 def main() -> None:
     parser = make_parser()
     args = parser.parse_args()
     check_options(args, parser)
     check_output(args.output, args.overwrite)
-    coco = read_coco(args.input, with_pixels=args.images is not None).first(args.limit)
-    write_detection_set(coco, None if args.no_images else find_pixels(args, coco), args.output, args.overwrite)
+    coco = write_objects(args)
     print_boxes_beyond(coco)
     shape = "without pixels" if args.no_images else "x".join(map(str, args.size))
     print(

@@ -14,7 +14,7 @@ torchvision's ImageFolder (default) sorts by character code (Boat, apple, cat10,
 folders' names; names of which none is a folder's are what the classes of that order are called.
 
 Images are ordered by folder and name. Those whose name, or a folder's, begins with a dot are left out, and so are folders
-__MACOSX.
+__MACOSX. Images that cannot be decoded are all listed in the error; --skip-broken leaves them out.
 
 Size: --like MODEL prepares the images as the weights of that model want them (crop, interpolation, normalisation), bit for
 bit as torchvision, timm or transformers would. MODEL is an exported file, whose model card is read, the name of a
@@ -25,7 +25,8 @@ resizes both sides. Without these the images are stored as they are and must all
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,14 +34,15 @@ import numpy as np
 
 from tally_data.atomic import check_output
 from tally_data.class_order import order_classes, read_class_names
-from tally_data.decode import DecodeRule, decode, decode_chunk
+from tally_data.decode import DecodeRule, Shape, decode_chunk, first_shape
+from tally_data.decoded_images import skipping_broken, whole_images
 from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import DataError, UsageError, run_tool
-from tally_data.image_files import ImageFiles, list_images
+from tally_data.image_files import ImageFile, ImageFiles, list_images
 from tally_data.imagenet_devkit import labels_from_devkit
 from tally_data.image_set import Batch, ImageSet, write_image_set
 from tally_data.labels import Labels, labels_from_file, labels_from_folders
-from tally_data.options import ToolParser, add_image_options, add_output_options, positive
+from tally_data.options import ToolParser, add_broken_option, add_image_options, add_output_options, positive
 from tally_data.parallel import default_workers, ordered_map
 from tally_data.preparation import Recipe, add_geometry_options, preparation
 
@@ -48,14 +50,13 @@ IMAGES_PER_CHUNK = 16
 
 
 def decoded_batches(
-    images: ImageFiles, labels: list[int], rule: DecodeRule, shape: tuple[int, ...], workers: int
+    files: list[ImageFile], labels: np.ndarray, shape: Shape, rule: DecodeRule, workers: int
 ) -> Iterable[Batch]:
-    files = images.files
     chunks = [files[first : first + IMAGES_PER_CHUNK] for first in range(0, len(files), IMAGES_PER_CHUNK)]
-    work = partial(decode_chunk, rule=rule, first=files[0].name, shape=shape)
+    work = partial(decode_chunk, rule=rule, shape=shape)
     first = 0
-    for pixels in ordered_map(work, chunks, min(workers, len(chunks))):
-        yield pixels, np.array(labels[first : first + len(pixels)], np.int64)
+    for pixels in whole_images(ordered_map(work, chunks, min(workers, len(chunks))), len(files)):
+        yield pixels, labels[first : first + len(pixels)]
         first += len(pixels)
 
 
@@ -77,8 +78,8 @@ def class_count(args: argparse.Namespace, labels: Labels) -> int:
     count = args.num_classes or (len(names) if names else labels.num_classes)
     if names and len(names) != count:
         raise UsageError(f"there are {len(names)} class names for {count} classes")
-    if max(labels.labels) >= count:
-        raise DataError(f"the largest label is {max(labels.labels)}, expected 0..{count - 1}")
+    if (largest := labels.labels.max()) >= count:
+        raise DataError(f"the largest label is {largest}, expected 0..{count - 1}")
     if count < 2:
         raise DataError(
             f"'{args.input}' has images of {count} class, expected 2 or more (or give --num-classes)"
@@ -97,22 +98,40 @@ def find_recipe(args: argparse.Namespace) -> Recipe | None:
     return library_recipe(args.recipe) if args.like is None else recipe_like(args.like, args.recipe)
 
 
-def make_image_set(args: argparse.Namespace, encoding: ImageEncoding, rule: DecodeRule) -> ImageSet:
+def find_images(args: argparse.Namespace) -> tuple[list[ImageFile], Labels]:
+    """Says what is left out, and of how many classes the labels are."""
     images = list_images(args.input)
     if images.hidden:
         print(f"note: hidden images are left out: {len(images.hidden)}, first '{images.hidden[0]}'")
     labels = find_labels(args, images)
-    num_classes = class_count(args, labels)
     if labels.num_unused:
         print(f"ignored {labels.num_unused} labels that have no image")
+    num_classes = class_count(args, labels)
     if args.num_classes is None and labels.class_names is None:
         print(f"note: {num_classes} classes, as the largest label is {num_classes - 1}; give --num-classes if there are more")
-    shape = decode(images.files[0], rule).shape
-    batches = decoded_batches(images, labels.labels, rule, shape, args.workers)
+    return images.files, replace(labels, num_classes=num_classes)
+
+
+def make_image_set(
+    images: list[ImageFile], labels: Labels, encoding: ImageEncoding, rule: DecodeRule, workers: int
+) -> ImageSet:
+    shape = first_shape(images, rule)
     return ImageSet(
-        len(images.files), *shape[:2], encoding.channels, num_classes, labels.class_names, batches,
-        class_order=labels.class_order, geometry=rule.geometry, file_names=[file.name for file in images.files],
+        len(images), *shape.size, encoding.channels, labels.num_classes, labels.class_names,
+        decoded_batches(images, labels.labels, shape, rule, workers),
+        class_order=labels.class_order, geometry=rule.geometry, file_names=[file.name for file in images],
     )  # fmt: skip
+
+
+def write_images(
+    args: argparse.Namespace, images: list[ImageFile], labels: Labels, encoding: ImageEncoding, rule: DecodeRule
+) -> None:
+    def write(left_out: Collection[int]) -> None:
+        kept = [file for place, file in enumerate(images) if place not in left_out]
+        source = make_image_set(kept, labels.without(left_out), encoding, rule, args.workers)
+        write_image_set(source, args.output, args.overwrite, encoding)
+
+    skipping_broken(write, args.skip_broken)
 
 
 def main() -> None:
@@ -132,6 +151,7 @@ def main() -> None:
     parser.add_argument(
         "--workers", type=positive, default=default_workers(), metavar="N", help="default: %(default)s cores"
     )
+    add_broken_option(parser)
     add_output_options(parser, "the data set file (.h5)")
     add_image_options(parser, IMAGENET)
     args = parser.parse_args()
@@ -142,13 +162,13 @@ def main() -> None:
     check_output(args.output, args.overwrite)
     recipe = find_recipe(args)
     encoding, rule = preparation(args, recipe)
-    images = make_image_set(args, encoding, rule)
+    images, labels = find_images(args)
     if recipe is None and args.mean is None and args.std is None:
         print(
             "note: the data set gets ImageNet's mean and std, as no option gives others (--like MODEL, or --mean and --std); "
             "a model card's normalisation is used instead"
         )
-    write_image_set(images, args.output, args.overwrite, encoding)
+    write_images(args, images, labels, encoding, rule)
 
 
 if __name__ == "__main__":

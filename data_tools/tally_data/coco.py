@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads object annotations in COCO's form (instances_*.json): images, categories and boxes, each checked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +48,11 @@ class Coco:
     def first(self, limit: int | None) -> "Coco":
         """Its first images."""
         return Coco(self.images[:limit], self.categories, self.objects[:limit])
+
+    def without(self, places: Collection[int]) -> "Coco":
+        """But the images at these places, and their objects."""
+        kept = [place for place in range(len(self.images)) if place not in places]
+        return Coco([self.images[place] for place in kept], self.categories, [self.objects[place] for place in kept])
 
     def beyond_images(self) -> list[int]:
         """Of each box that reaches more than a pixel beyond its image the image's id."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from .errors import DataError
+from .decoded_images import BrokenImages, Decoded, decode_each
+from .errors import BrokenImage, DataError
 from .geometry import Geometry, Size
 from .image_files import ImageFile
 
@@ -21,7 +22,7 @@ FILTERS = {
     "lanczos": Image.Resampling.LANCZOS,
 }
 CROP_MODES = ("center", "border", "squash")
-_DEEP_MODES = ("I", "F")  # and I;16, I;16B, ...: more than 8 bits, which Pillow would clip
+_DEEP_MODES = ("I", "F")  # and I;16, I;16B, ...: more than 8 bits, which Pillow clips
 
 
 @dataclass(frozen=True)
@@ -92,19 +93,20 @@ def _margin(length: int, size: int, down: bool) -> int:
     return (length - size) // 2 if down else round((length - size) / 2)
 
 
-def open_image(file: ImageFile, mode: str) -> Image.Image:
-    """Converted to `mode`, L or RGB."""
+def open_image(file: ImageFile, mode: str, clipped: list[str] | None = None) -> Image.Image:
+    """Converted to `mode`, L or RGB, as torchvision and timm do. `clipped` gets the file's name if values were lost."""
+    content = file.read()
     try:
-        with Image.open(io.BytesIO(file.read())) as image:
-            if image.mode.startswith(_DEEP_MODES):
-                raise DataError(f"image '{file.name}' has more than 8 bits per channel (mode {image.mode})")
-            return image.convert(mode)
-    except DataError:
-        raise
+        with Image.open(io.BytesIO(content)) as image:
+            converted = image.convert(mode)
+            if clipped is not None and image.mode.startswith(_DEEP_MODES):
+                if not np.array_equal(np.asarray(image), np.asarray(image.convert("L"))):
+                    clipped.append(file.name)
+            return converted
     except UnidentifiedImageError as error:
-        raise DataError(f"image '{file.name}' cannot be decoded: it is damaged or no image; remove or replace it") from error
+        raise BrokenImage(f"image '{file.name}' cannot be decoded: it is damaged or no image") from error
     except Exception as error:  # damaged files make Pillow's decoders raise nearly anything
-        raise DataError(f"image '{file.name}' cannot be decoded: {error}") from error
+        raise BrokenImage(f"image '{file.name}' cannot be decoded: {error}") from error
 
 
 def pixels_of(image: Image.Image, channels: str) -> np.ndarray:
@@ -115,9 +117,9 @@ def pixels_of(image: Image.Image, channels: str) -> np.ndarray:
     return pixels[..., ::-1] if channels == "BGR" else pixels
 
 
-def decode(file: ImageFile, rule: DecodeRule) -> np.ndarray:
+def decode(file: ImageFile, rule: DecodeRule, clipped: list[str] | None = None) -> np.ndarray:
     """uint8 [H, W, C]. Grey, palette, CMYK and other images are converted to the rule's channels."""
-    image = open_image(file, "L" if rule.channels == "L" else "RGB")
+    image = open_image(file, "L" if rule.channels == "L" else "RGB", clipped)
     if rule.resize is not None:
         image = resize(image, rule)
     if rule.crop is not None:
@@ -125,16 +127,40 @@ def decode(file: ImageFile, rule: DecodeRule) -> np.ndarray:
     return pixels_of(image, rule.channels)
 
 
-def decode_chunk(files: list[ImageFile], rule: DecodeRule, first: str, shape: tuple[int, ...]) -> np.ndarray:
-    """uint8 [n, H, W, C]; all must have the `shape` of the image `first`."""
-    images = np.empty((len(files), *shape), np.uint8)
-    for row, file in enumerate(files):
-        pixels = decode(file, rule)
-        if pixels.shape != shape:
-            found, expected = (f"{height}x{width}" for height, width, _ in (pixels.shape, shape))
+@dataclass(frozen=True)
+class Shape:
+    """height, width and channels that all pixels must have; image: whose these are."""
+
+    pixels: tuple[int, int, int]
+    image: str
+
+    @property
+    def size(self) -> Size:
+        return self.pixels[:2]
+
+
+def decode_chunk(files: list[ImageFile], rule: DecodeRule, shape: Shape) -> Decoded:
+    def decoded(file: ImageFile, clipped: list[str]) -> np.ndarray:
+        pixels = decode(file, rule, clipped)
+        if pixels.shape != shape.pixels:
+            found, expected = (f"{height}x{width}" for height, width, _ in (pixels.shape, shape.pixels))
+            missing = "--crop as well" if rule.resize else "--resize and --crop"
             raise DataError(
-                f"image '{file.name}' is {found} (height x width), '{first}' is {expected}; "
-                "all must have one size: give --resize and --crop"
+                f"image '{file.name}' is {found} (height x width), '{shape.image}' is {expected}; "
+                f"all must have one size: give {missing}"
             )
-        images[row] = pixels
-    return images
+        return pixels
+
+    return decode_each(files, shape.pixels, decoded)
+
+
+def first_shape(files: list[ImageFile], rule: DecodeRule) -> Shape:
+    """Of the first image that can be decoded. Raises BrokenImages if none can."""
+    broken = []
+    for place, file in enumerate(files):
+        try:
+            height, width, channels = decode(file, rule).shape
+            return Shape((height, width, channels), file.name)
+        except BrokenImage as error:
+            broken.append((place, str(error)))
+    raise BrokenImages(broken, len(files))

@@ -27,6 +27,10 @@ class DataError(ToolError):
     exit_code = 3
 
 
+class BrokenImage(DataError):
+    """The content of an image file is damaged, or cannot be decoded."""
+
+
 class ModelError(ToolError):
     """The model or its weights cannot be used."""
 

@@ -10,7 +10,7 @@ from itertools import filterfalse
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
-from .errors import DataError, reading
+from .errors import BrokenImage, DataError, reading
 
 # torchvision.datasets.folder.IMG_EXTENSIONS
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -34,16 +34,16 @@ class ImageFile(NamedTuple):
             file.seek(self.offset)
             content = file.read(self.size)
         if len(content) != self.size:
-            raise DataError(
+            raise BrokenImage(
                 f"image '{self.name}' in '{self.container}' ends after {len(content)} of {self.size} bytes"
             )
         if self.unpacked is not None:
             try:
                 content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content, self.unpacked + 1)
             except zlib.error as error:
-                raise DataError(f"image '{self.name}' in '{self.container}' is damaged: {error}") from error
+                raise BrokenImage(f"image '{self.name}' in '{self.container}' is damaged: {error}") from error
         if self.crc is not None and zlib.crc32(content) != self.crc:
-            raise DataError(f"image '{self.name}' in '{self.container}' is damaged: its checksum is another")
+            raise BrokenImage(f"image '{self.name}' in '{self.container}' is damaged: its checksum is another")
         return content
 
 

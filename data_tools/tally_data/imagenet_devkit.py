@@ -37,7 +37,7 @@ def labels_from_devkit(images: ImageFiles, folder: Path) -> Labels:
         if truth[line - 1] not in numbers:
             raise DataError(f"'{folder / TRUTH}', line {line}: {truth[line - 1]} is no class of '{folder / META}'")
         labels.append(numbers[truth[line - 1]])
-    return Labels(labels, len(names), names, len(truth) - len(labels))
+    return Labels(np.array(labels, np.int64), len(names), names, len(truth) - len(labels))
 
 
 def _truth(path: Path) -> list[int]:

@@ -3,29 +3,35 @@
 
 import csv
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+
+import numpy as np
 
 from .class_order import ClassOrder, synsets_of
 from .errors import DataError, reading
 from .image_files import ImageFiles
-
 
 _WORDS_OF_A_BOX = 5  # a synset and four numbers
 
 
 @dataclass(frozen=True)
 class Labels:
-    """labels: one per image file, in order; num_unused: lines of the label file without an image.
+    """labels: of each image file, in order: int64 [N]. num_unused: lines of the label file without an image.
 
     class_order: the rule by which folders became classes, where they did.
     """
 
-    labels: list[int]
+    labels: np.ndarray
     num_classes: int
     class_names: list[str] | None
     num_unused: int
     class_order: str | None = None
+
+    def without(self, places: Collection[int]) -> "Labels":
+        """Of the images but those at these places."""
+        return replace(self, labels=np.delete(self.labels, sorted(places), axis=0)) if places else self
 
 
 def _split(line: str) -> list[str]:
@@ -111,7 +117,7 @@ def labels_from_file(images: ImageFiles, path: Path, class_names: list[str] | No
             )
         used[key] = file.name
         labels.append(table[key])
-    return Labels(labels, max(table.values()) + 1, class_names, len(table) - len(used))
+    return Labels(np.array(labels, np.int64), max(table.values()) + 1, class_names, len(table) - len(used))
 
 
 def labels_from_folders(images: ImageFiles, order: ClassOrder) -> Labels:
@@ -125,4 +131,4 @@ def labels_from_folders(images: ImageFiles, order: ClassOrder) -> Labels:
                 f"image '{file.name}' has no label: give --labels, or put it into a folder of its class"
             )
         labels.append(index[top])
-    return Labels(labels, len(index), order.names, 0, order.rule)
+    return Labels(np.array(labels, np.int64), len(index), order.names, 0, order.rule)

@@ -8,6 +8,8 @@ from PIL import Image
 
 from .coco import CocoImage
 from .decode import FILTERS, open_image, pixels_of
+from .decoded_images import Decoded, decode_each
+from .encoding import CHANNEL_ORDERS
 from .errors import DataError
 from .image_files import ImageFile
 
@@ -43,9 +45,9 @@ class FitRule:
         return width / own_width, height / own_height, 0.0, 0.0
 
 
-def fit(file: ImageFile, image: CocoImage, rule: FitRule) -> np.ndarray:
+def fit(file: ImageFile, image: CocoImage, rule: FitRule, clipped: list[str]) -> np.ndarray:
     """uint8 [height, width, C]. Raises DataError if the file has another size than the image."""
-    opened = open_image(file, "L" if rule.channels == "L" else "RGB")
+    opened = open_image(file, "L" if rule.channels == "L" else "RGB", clipped)
     if opened.size != (image.width, image.height):
         raise DataError(
             f"image '{file.name}' is {opened.height}x{opened.width} (height x width), "
@@ -61,6 +63,7 @@ def fit(file: ImageFile, image: CocoImage, rule: FitRule) -> np.ndarray:
     return fitted
 
 
-def fit_chunk(wanted: list[tuple[ImageFile, CocoImage]], rule: FitRule) -> np.ndarray:
-    """uint8 [n, height, width, C]"""
-    return np.stack([fit(file, image, rule) for file, image in wanted])
+def fit_chunk(wanted: list[tuple[ImageFile, CocoImage]], rule: FitRule) -> Decoded:
+    """Of pixels [n, height, width, C]"""
+    shape = (rule.height, rule.width, CHANNEL_ORDERS[rule.channels])
+    return decode_each(wanted, shape, lambda pair, clipped: fit(*pair, rule, clipped))

@@ -79,6 +79,12 @@ def add_output_options(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
 
 
+def add_broken_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--skip-broken", action="store_true", help="leave out images that cannot be decoded, with a note that lists them"
+    )
+
+
 def add_image_options(parser: argparse.ArgumentParser, default: ImageEncoding | None) -> None:
     """--channels --scale --mean --std; `default` is only for the help text."""
     what = "model input = (u8 * scale - mean) / std, per channel"

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from tally_data import DataError
 from tally_data.decode import DecodeRule, decode
 from tally_data.encoding import convert_channels
+from tally_data.errors import BrokenImage
 from tally_data.image_files import ImageFile
-from torchvision import transforms
+from timm.data import ImageDataset
+from torchvision import datasets, transforms
 
 MODES = {"bilinear": transforms.InterpolationMode.BILINEAR, "bicubic": transforms.InterpolationMode.BICUBIC}
 
@@ -60,15 +61,30 @@ def test_other_modes_are_converted(tmp_path: Path, mode: str, name: str) -> None
     assert np.array_equal(decode(file, DecodeRule("L", None, None)), grey[..., None])
 
 
-def test_deep_and_damaged_images_are_refused(tmp_path: Path) -> None:
-    deep = saved(tmp_path, Image.fromarray(np.arange(64, dtype=np.uint16).reshape(8, 8) * 1000), "deep.png")
-    with pytest.raises(DataError, match=r"'deep\.png' has more than 8 bits"):
-        decode(deep, DecodeRule("RGB", None, None))
+@pytest.mark.parametrize(("kind", "name"), [
+    ("uint16", "a.png"), ("uint16", "a.tif"), ("int32", "a.tif"), (">u2", "a.tif"), ("float32", "a.tif"),
+])  # fmt: skip
+def test_more_than_8_bits_are_those_of_the_libraries(tmp_path: Path, kind: str, name: str) -> None:
+    """Clipped, and that is told; nothing is told where all values lie in a byte."""
+    (tmp_path / "0").mkdir()
+    values = np.arange(64).reshape(8, 8).astype(kind)
+    for factor, expected in ((1000, [name]), (4, [])):
+        clipped: list[str] = []
+        file = saved(tmp_path / "0", Image.fromarray(values * np.array(factor, kind)), name)
+        pixels = decode(ImageFile(name, file.container, 0, file.size), DecodeRule("RGB"), clipped)
+        assert clipped == expected
+        assert np.array_equal(pixels, datasets.ImageFolder(tmp_path, transform=np.asarray)[0][0])
+        if name.endswith(".png"):  # timm reads no TIFF of itself
+            assert np.array_equal(pixels, ImageDataset(tmp_path, transform=np.asarray)[0][0])
+        assert (pixels.reshape(-1)[3:] == 255).all() == (factor == 1000)
+
+
+def test_damaged_images_are_refused(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     picture(90, 90).save(buffer, "jpeg")
     for name, content in (("cut.jpg", buffer.getvalue()[:500]), ("text.jpg", b"hello"), ("empty.jpg", b"")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(DataError, match=f"'{name}' cannot be decoded"):
+        with pytest.raises(BrokenImage, match=f"'{name}' cannot be decoded"):
             decode(ImageFile(name, str(tmp_path / name), 0, len(content)), DecodeRule("RGB", None, None))
 
 
