@@ -3,7 +3,7 @@
 """Writes a folder, an uncompressed tar or a zip file of images as a Tally data set.
 
 Labels: --labels FILE with a line per image, `name label`, `name, label` or csv (a header line is skipped); a name is
-the image's file name or the end of its path, with or without the extension. Names without an image are ignored, an
+the image's file name or the end of its path, with or without the extension, or the only one that ends with its path. Names without an image are ignored, an
 image without a label is an error. A label is a number, or a name of --class-names; where these begin with synsets, as
 in ImageNet's LOC_synset_mapping.txt, a synset, or the boxes of one class that Kaggle's LOC_val_solution.csv lists. A folder
 is ImageNet's development kit (ILSVRC2012_devkit_t12).

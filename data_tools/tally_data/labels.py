@@ -10,8 +10,9 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from .class_order import ClassOrder, synsets_of
-from .errors import DataError, reading
+from .errors import DataError
 from .image_files import ImageFiles
+from .label_file import LabelFile
 
 _WORDS_OF_A_BOX = 5  # a synset and four numbers
 
@@ -41,33 +42,25 @@ def _split(line: str) -> list[str]:
     return line.rsplit(maxsplit=1)
 
 
-def read_label_file(path: Path, class_names: list[str]) -> dict[str, int]:
+def read_labels(file: LabelFile, class_names: list[str]) -> dict[str, int]:
     """name -> label. Labels are numbers or of `class_names`; a first line whose label is neither is a header."""
     known = _numbers_of(class_names)
-    with reading(path):
-        try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except UnicodeDecodeError as error:
-            raise DataError(f"label file '{path}' is not text in UTF-8") from error
     table: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        parts = _split(line.strip())
+    for number, line in file.lines:
+        parts = _split(line)
         label = _label_of(parts[1], known) if len(parts) == 2 else None
         if label is not None:
             name = str(PurePosixPath(parts[0]))
             if table.setdefault(name, label) != label:
-                raise DataError(
-                    f"label file '{path}', line {number}: '{name}' has the labels {table[name]} and {label}"
-                )
+                raise file.wrong(number, f"'{name}' has the labels {table[name]} and {label}")
         elif number > 1 or len(parts) != 2:
-            raise DataError(
-                f"label file '{path}', line {number}: '{line.strip()}' is not a name and a label of 0 or more"
-                + (", or a class name" if known else "; labels that are names need --class-names (of Kaggle's: LOC_synset_mapping.txt)")
+            raise file.wrong(
+                number,
+                f"'{line}' is not a name and a label of 0 or more"
+                + (", or a class name" if known else "; labels that are names need --class-names (of Kaggle's: LOC_synset_mapping.txt)"),
             )
     if not table:
-        raise DataError(f"label file '{path}' holds no label")
+        raise DataError(f"label file '{file.path}' holds no label")
     return table
 
 
@@ -93,31 +86,12 @@ def _numbers_of(class_names: list[str]) -> dict[str, int]:
     return {synset: number for number, synset in enumerate(synsets_of(class_names))} | known
 
 
-def _find(name: str, table: dict[str, int]) -> str | None:
-    """The longest end of the path `name` that the table knows; then the same without the extension."""
-    for path in (PurePosixPath(name), PurePosixPath(name).with_suffix("")):
-        for first in range(len(path.parts)):
-            key = "/".join(path.parts[first:])
-            if key in table:
-                return key
-    return None
-
-
 def labels_from_file(images: ImageFiles, path: Path, class_names: list[str] | None) -> Labels:
     """class_names: of class 0, 1, …. Raises DataError for an image without a label, and a name that fits two images."""
-    table = read_label_file(path, class_names or [])
-    labels, used = [], {}
-    for file in images.files:
-        key = _find(file.name, table)
-        if key is None:
-            raise DataError(f"image '{file.name}' has no label in '{path}'; each image needs a line 'name label'")
-        if key in used:
-            raise DataError(
-                f"'{key}' in '{path}' fits two images, '{used[key]}' and '{file.name}'; write their paths"
-            )
-        used[key] = file.name
-        labels.append(table[key])
-    return Labels(np.array(labels, np.int64), max(table.values()) + 1, class_names, len(table) - len(used))
+    file = LabelFile(path)
+    table = read_labels(file, class_names or [])
+    labels = np.array([table[name] for name in file.match(images, table.keys())], np.int64)
+    return Labels(labels, max(table.values()) + 1, class_names, len(table) - len(labels))
 
 
 def labels_from_folders(images: ImageFiles, order: ClassOrder) -> Labels:
