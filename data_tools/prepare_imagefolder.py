@@ -3,10 +3,15 @@
 """Writes a folder, an uncompressed tar or a zip file of images as a Tally data set.
 
 Labels: --labels FILE with a line per image, `name label`, `name, label` or csv (a header line is skipped); a name is
-the image's file name or the end of its path, with or without the extension, or the only one that ends with its path. Names without an image are ignored, an
-image without a label is an error. A label is a number, or a name of --class-names; where these begin with synsets, as
-in ImageNet's LOC_synset_mapping.txt, a synset, or the boxes of one class that Kaggle's LOC_val_solution.csv lists. A folder
-is ImageNet's development kit (ILSVRC2012_devkit_t12).
+the image's file name or the end of its path, with or without the extension, or the only one that ends with its path. Names
+without an image are ignored, an image without a label is an error. A label is a number, or a name of --class-names; where
+these begin with synsets, as in ImageNet's LOC_synset_mapping.txt, a synset, or the boxes of one class that Kaggle's
+LOC_val_solution.csv lists. A folder is ImageNet's development kit (ILSVRC2012_devkit_t12).
+
+With --multilabel an image has any number of labels, and the label file is a csv. Either its first line names the classes, and
+the others are a name and 1 or 0 for each class, or nothing, -1 or --ignore-value where it is not known; --class-names then
+says which of the columns are read, in which order. Or the second column lists the image's classes, by names of --class-names
+or numbers, with blanks or | ; , between them.
 
 Without --labels the class of an image is its top folder. --class-order numbers these classes as the model was trained:
 torchvision's ImageFolder (default) sorts by character code (Boat, apple, cat10, cat9), timm naturally and without case
@@ -42,6 +47,7 @@ from tally_data.image_files import ImageFile, ImageFiles, list_images
 from tally_data.imagenet_devkit import labels_from_devkit
 from tally_data.image_set import Batch, ImageSet, write_image_set
 from tally_data.labels import Labels, labels_from_file, labels_from_folders
+from tally_data.multilabel import labels_from_table, unknown_value
 from tally_data.options import ToolParser, add_broken_option, add_image_options, add_output_options, positive
 from tally_data.parallel import default_workers, ordered_map
 from tally_data.preparation import Recipe, add_geometry_options, preparation
@@ -60,11 +66,24 @@ def decoded_batches(
         first += len(pixels)
 
 
+def check_label_options(args: argparse.Namespace) -> None:
+    if args.labels and args.class_order is not None:
+        raise UsageError("--class-order is for classes that are folders; with --labels the label file numbers them")
+    if args.labels and args.labels.is_dir() and args.class_names:
+        raise UsageError("--class-names does not go with ImageNet's development kit, which names its classes")
+    if args.multilabel and (args.labels is None or args.labels.is_dir()):
+        raise UsageError("--multilabel needs --labels FILE, a csv")
+    if args.ignore_value is not None and not args.multilabel:
+        raise UsageError("--ignore-value is for --multilabel")
+
+
 def find_labels(args: argparse.Namespace, images: ImageFiles) -> Labels:
     if args.labels and args.labels.is_dir():
         return labels_from_devkit(images, args.labels)
+    names = read_class_names(args.class_names) if args.class_names else None
+    if args.multilabel:
+        return labels_from_table(images, args.labels, names, args.ignore_value)
     if args.labels:
-        names = read_class_names(args.class_names) if args.class_names else None
         return labels_from_file(images, args.labels, names)
     order = order_classes(images, args.class_order, args.class_names)
     labels = labels_from_folders(images, order)
@@ -78,6 +97,8 @@ def class_count(args: argparse.Namespace, labels: Labels) -> int:
     count = args.num_classes or (len(names) if names else labels.num_classes)
     if names and len(names) != count:
         raise UsageError(f"there are {len(names)} class names for {count} classes")
+    if labels.task == "multilabel":
+        return count
     if (largest := labels.labels.max()) >= count:
         raise DataError(f"the largest label is {largest}, expected 0..{count - 1}")
     if count < 2:
@@ -120,6 +141,7 @@ def make_image_set(
         len(images), *shape.size, encoding.channels, labels.num_classes, labels.class_names,
         decoded_batches(images, labels.labels, shape, rule, workers),
         class_order=labels.class_order, geometry=rule.geometry, file_names=[file.name for file in images],
+        task=labels.task, ignore_index=labels.ignore_index,
     )  # fmt: skip
 
 
@@ -139,6 +161,13 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, metavar="PATH", help="folder, tar or zip file of images")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="label file, or ImageNet's devkit; default: a folder per class")
     parser.add_argument(
+        "--multilabel", action="store_true", help="the label file has a column for each class, or lists of classes"
+    )
+    parser.add_argument(
+        "--ignore-value", type=unknown_value, metavar="X",
+        help="with --multilabel: what says that a label is unknown, as -1 does",
+    )  # fmt: skip
+    parser.add_argument(
         "--class-order", metavar="ORDER", help="torchvision (default), timm, or a file with a folder's name per line"
     )
     parser.add_argument(
@@ -155,10 +184,7 @@ def main() -> None:
     add_output_options(parser, "the data set file (.h5)")
     add_image_options(parser, IMAGENET)
     args = parser.parse_args()
-    if args.labels and args.class_order is not None:
-        raise UsageError("--class-order is for classes that are folders; with --labels the label file numbers them")
-    if args.labels and args.labels.is_dir() and args.class_names:
-        raise UsageError("--class-names does not go with ImageNet's development kit, which names its classes")
+    check_label_options(args)
     check_output(args.output, args.overwrite)
     recipe = find_recipe(args)
     encoding, rule = preparation(args, recipe)

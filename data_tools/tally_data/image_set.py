@@ -10,10 +10,11 @@ import numpy as np
 from .encoding import ImageEncoding, convert_channels
 from .geometry import Geometry
 from .progress import progress_bar
+from .schema import find_task
 from .text_column import printable
 from .writer import DataSetWriter
 
-Batch = tuple[np.ndarray, np.ndarray]  # images uint8 [n, H, W, C], labels integer [n]
+Batch = tuple[np.ndarray, np.ndarray]  # images uint8 [n, H, W, C], labels as the task has them
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class ImageSet:
     class_order: str | None = None
     geometry: Geometry | None = None
     file_names: Iterable[str] | None = None
+    task: str = "multiclass"
+    ignore_index: int | None = None
 
 
 def array_batches(images: np.ndarray, labels: np.ndarray, rows: int = 1024) -> Iterable[Batch]:
@@ -46,10 +49,11 @@ def write_image_set(source: ImageSet, output: Path, overwrite: bool, encoding: I
     with (
         DataSetWriter(
             output,
-            task="multiclass",
+            task=source.task,
             num_classes=source.num_classes,
             num_samples=source.num_samples,
             class_names=source.class_names,
+            ignore_index=source.ignore_index,
             overwrite=overwrite,
         ) as out,
         progress_bar(source.num_samples, "image", output.name) as bar,
@@ -66,4 +70,5 @@ def write_image_set(source: ImageSet, output: Path, overwrite: bool, encoding: I
             bar.update(len(labels))
     shape = f"{source.height}x{source.width} {encoding.channels}"
     size = output.stat().st_size / 1e6
-    print(f"wrote {output}: {source.num_samples} images {shape}, {source.num_classes} classes, {size:.1f} MB")
+    counted = f"{source.num_classes} {find_task(source.task).counted}"
+    print(f"wrote {output}: {source.num_samples} images {shape}, {counted}, {size:.1f} MB")

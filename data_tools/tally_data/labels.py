@@ -14,14 +14,15 @@ from .errors import DataError
 from .image_files import ImageFiles
 from .label_file import LabelFile
 
+_NAMES_NEEDED = "; labels that are names need --class-names (of Kaggle's: LOC_synset_mapping.txt)"
 _WORDS_OF_A_BOX = 5  # a synset and four numbers
 
 
 @dataclass(frozen=True)
 class Labels:
-    """labels: of each image file, in order: int64 [N]. num_unused: lines of the label file without an image.
+    """labels: of each image file, in order: int64 [N], or uint8 [N, C] of the task multilabel.
 
-    class_order: the rule by which folders became classes, where they did.
+    num_unused: lines of the label file without an image. class_order: the rule by which folders became classes, where they did.
     """
 
     labels: np.ndarray
@@ -29,6 +30,8 @@ class Labels:
     class_names: list[str] | None
     num_unused: int
     class_order: str | None = None
+    task: str = "multiclass"
+    ignore_index: int | None = None
 
     def without(self, places: Collection[int]) -> "Labels":
         """Of the images but those at these places."""
@@ -44,7 +47,7 @@ def _split(line: str) -> list[str]:
 
 def read_labels(file: LabelFile, class_names: list[str]) -> dict[str, int]:
     """name -> label. Labels are numbers or of `class_names`; a first line whose label is neither is a header."""
-    known = _numbers_of(class_names)
+    known = numbers_of(class_names)
     table: dict[str, int] = {}
     for number, line in file.lines:
         parts = _split(line)
@@ -57,7 +60,7 @@ def read_labels(file: LabelFile, class_names: list[str]) -> dict[str, int]:
             raise file.wrong(
                 number,
                 f"'{line}' is not a name and a label of 0 or more"
-                + (", or a class name" if known else "; labels that are names need --class-names (of Kaggle's: LOC_synset_mapping.txt)"),
+                + (", or a class name" if known else _NAMES_NEEDED),
             )
     if not table:
         raise DataError(f"label file '{file.path}' holds no label")
@@ -77,7 +80,7 @@ def _label_of(text: str, known: dict[str, int]) -> int | None:
     return known[words[0]]
 
 
-def _numbers_of(class_names: list[str]) -> dict[str, int]:
+def numbers_of(class_names: list[str]) -> dict[str, int]:
     """Of the names that stand for one class only, and that are no numbers themselves; of ImageNet's also the synsets."""
     counts = Counter(class_names)
     known = {

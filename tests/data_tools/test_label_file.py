@@ -38,7 +38,7 @@ def test_names_are_ends_of_paths_or_longer(tmp_path: Path, image: str, names: li
     (["b.png", "a/b.png"], ["val/b.png", "val/c/b.png"], "'b.png' fits two names"),
     (["a/b.png", "c/b.png"], ["b.png"], "'b.png' in .* fits two images, 'a/b.png' and 'c/b.png'; write their paths"),
     (["a/b.png"], ["val/b.png", "val/a/c.png"],
-     "image 'a/b.png' has no label in '.*/labels'; each image needs a line 'name label', the first line of the file is 'val/b.png 1'$"),
+     "image 'a/b.png' has no label in '.*/labels'; each image needs .*, the first line of the file is 'val/b.png 1'$"),
     (["b.png", "c.png", "d.png"], ["val/b.png"], "image 'c.png' has no label in .*, nor have 1 others of 3; each"),
     (["b.png"], ["x" * 200], f"the first line of the file is '{'x' * 100}…'$"),
 ])  # fmt: skip
