@@ -6,7 +6,8 @@ Labels: --labels FILE with a line per image, `name label`, `name, label` or csv 
 the image's file name or the end of its path, with or without the extension, or the only one that ends with its path. Names
 without an image are ignored, an image without a label is an error. A label is a number, or a name of --class-names; where
 these begin with synsets, as in ImageNet's LOC_synset_mapping.txt, a synset, or the boxes of one class that Kaggle's
-LOC_val_solution.csv lists. A folder is ImageNet's development kit (ILSVRC2012_devkit_t12).
+LOC_val_solution.csv lists. A folder is ImageNet's development kit (ILSVRC2012_devkit_t12); a
+file real.json has ImageNet's reassessed labels, of which several may be right for an image, or none.
 
 With --multilabel an image has any number of labels, and the label file is a csv. Either its first line names the classes, and
 the others are a name and 1 or 0 for each class, or nothing, -1 or --ignore-value where it is not known; --class-names then
@@ -45,6 +46,7 @@ from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import DataError, UsageError, run_tool
 from tally_data.image_files import ImageFile, ImageFiles, list_images
 from tally_data.imagenet_devkit import labels_from_devkit
+from tally_data.imagenet_real import labels_from_real
 from tally_data.image_set import Batch, ImageSet, write_image_set
 from tally_data.labels import Labels, labels_from_file, labels_from_folders
 from tally_data.multilabel import labels_from_table, unknown_value
@@ -83,6 +85,8 @@ def find_labels(args: argparse.Namespace, images: ImageFiles) -> Labels:
     names = read_class_names(args.class_names) if args.class_names else None
     if args.multilabel:
         return labels_from_table(images, args.labels, names, args.ignore_value)
+    if args.labels and args.labels.suffix == ".json":
+        return labels_from_real(images, args.labels, names)
     if args.labels:
         return labels_from_file(images, args.labels, names)
     order = order_classes(images, args.class_order, args.class_names)
@@ -99,7 +103,7 @@ def class_count(args: argparse.Namespace, labels: Labels) -> int:
         raise UsageError(f"there are {len(names)} class names for {count} classes")
     if labels.task == "multilabel":
         return count
-    if (largest := labels.labels.max()) >= count:
+    if (largest := max(map(np.max, filter(len, labels.label_sets or [labels.labels])), default=0)) >= count:
         raise DataError(f"the largest label is {largest}, expected 0..{count - 1}")
     if count < 2:
         raise DataError(
@@ -141,7 +145,7 @@ def make_image_set(
         len(images), *shape.size, encoding.channels, labels.num_classes, labels.class_names,
         decoded_batches(images, labels.labels, shape, rule, workers),
         class_order=labels.class_order, geometry=rule.geometry, file_names=[file.name for file in images],
-        task=labels.task, ignore_index=labels.ignore_index,
+        task=labels.task, ignore_index=labels.ignore_index, label_sets=labels.label_sets,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ class ImageSet:
     """Labelled images of one size, in batches of any length.
 
     class_order: by which rule folders became classes; file_names: of the images, in order, where they have any.
+    label_sets: all right classes of each image, written in place of the batches' labels.
     """
 
     num_samples: int
@@ -36,6 +37,7 @@ class ImageSet:
     file_names: Iterable[str] | None = None
     task: str = "multiclass"
     ignore_index: int | None = None
+    label_sets: Sequence[np.ndarray] | None = None
 
 
 def array_batches(images: np.ndarray, labels: np.ndarray, rows: int = 1024) -> Iterable[Batch]:
@@ -61,12 +63,17 @@ def write_image_set(source: ImageSet, output: Path, overwrite: bool, encoding: I
         if source.class_order is not None:
             out.set_attribute("class_order", source.class_order)
         image = out.add_image(height=source.height, width=source.width, encoding=encoding, geometry=source.geometry)
-        label = out.add_target("label")
+        label = None
+        if source.label_sets is None:
+            label = out.add_target("label")
+        else:
+            out.add_label_sets(source.label_sets)
         if source.file_names is not None:
             out.add_names(map(printable, source.file_names))
         for images, labels in source.batches:
             image.append(convert_channels(images, source.channels, encoding.channels))
-            label.append(labels)
+            if label is not None:
+                label.append(labels)
             bar.update(len(labels))
     shape = f"{source.height}x{source.width} {encoding.channels}"
     size = output.stat().st_size / 1e6

@@ -23,21 +23,26 @@ def labels_from_devkit(images: ImageFiles, folder: Path) -> Labels:
     numbers = {number: label for label, number in enumerate(ids)}
     truth = _truth(folder / TRUTH)
     labels = []
-    used: dict[int, str] = {}
-    for file in images.files:
-        match = _NUMBER.search(PurePosixPath(file.name).stem)
-        line = int(match[1]) if match else 0
-        if not 1 <= line <= len(truth):
-            raise DataError(
-                f"image '{file.name}' is none of the {len(truth)} of '{folder / TRUTH}', which are called as "
-                "ILSVRC2012_val_00000001"
-            )
-        if used.setdefault(line, file.name) != file.name:
-            raise DataError(f"'{used[line]}' and '{file.name}' are the same image of ImageNet")
+    for line in validation_numbers(images, len(truth), folder / TRUTH):
         if truth[line - 1] not in numbers:
             raise DataError(f"'{folder / TRUTH}', line {line}: {truth[line - 1]} is no class of '{folder / META}'")
         labels.append(numbers[truth[line - 1]])
     return Labels(np.array(labels, np.int64), len(names), names, len(truth) - len(labels))
+
+
+def validation_numbers(images: ImageFiles, count: int, source: Path) -> list[int]:
+    """Which image of ImageNet's validation set each one is, from 1 to `count`; source: the file that has as many."""
+    used: dict[int, str] = {}
+    for file in images.files:
+        match = _NUMBER.search(PurePosixPath(file.name).stem)
+        number = int(match[1]) if match else 0
+        if not 1 <= number <= count:
+            raise DataError(
+                f"image '{file.name}' is none of the {count} of '{source}', which are called as ILSVRC2012_val_00000001"
+            )
+        if used.setdefault(number, file.name) != file.name:
+            raise DataError(f"'{used[number]}' and '{file.name}' are the same image of ImageNet")
+    return list(used)
 
 
 def _truth(path: Path) -> list[int]:

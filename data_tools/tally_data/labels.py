@@ -22,6 +22,7 @@ _WORDS_OF_A_BOX = 5  # a synset and four numbers
 class Labels:
     """labels: of each image file, in order: int64 [N], or uint8 [N, C] of the task multilabel.
 
+    label_sets: of each image all right classes, where there may be several: int64 [n]; `labels` has the first of each.
     num_unused: lines of the label file without an image. class_order: the rule by which folders became classes, where they did.
     """
 
@@ -32,10 +33,13 @@ class Labels:
     class_order: str | None = None
     task: str = "multiclass"
     ignore_index: int | None = None
+    label_sets: list[np.ndarray] | None = None
 
     def without(self, places: Collection[int]) -> "Labels":
         """Of the images but those at these places."""
-        return replace(self, labels=np.delete(self.labels, sorted(places), axis=0)) if places else self
+        kept = [place for place in range(len(self.labels)) if place not in places]
+        sets = None if self.label_sets is None else [self.label_sets[place] for place in kept]
+        return replace(self, labels=self.labels[kept], label_sets=sets)
 
 
 def _split(line: str) -> list[str]:

@@ -120,6 +120,20 @@ def check_labels(
     _refuse_labels(labels, first_index, bad, expected)
 
 
+def check_label_sets(rows: list[np.ndarray], num_classes: int, ignore_index: int | None) -> None:
+    """rows: int64 [n] each, the right classes of a sample."""
+    if ignore_index is not None and 0 <= ignore_index < num_classes:
+        raise UsageError(f"ignore_index is {ignore_index}, which is a class; with sets of labels it must be none")
+    for index, row in enumerate(rows):
+        place = f"/targets/labels[{index}]"
+        if row.ndim != 1 or len(set(row.tolist())) != row.size:
+            raise DataError(f"{place} = {row.tolist()}, expected a list of different classes")
+        if row.size and not 0 <= row.min() <= row.max() < num_classes:
+            raise DataError(f"{place} = {row.tolist()}, expected classes 0..{num_classes - 1}")
+        if not row.size and ignore_index is None:
+            raise DataError(f"{place} is empty: samples that are not scored need ignore_index")
+
+
 def check_map(labels: np.ndarray, first_index: int) -> None:
     """labels: float32 [n, height, width], the rows from first_index on."""
     _refuse_labels(labels, first_index, np.isinf(labels), "finite numbers, or NaN where a pixel is not scored")

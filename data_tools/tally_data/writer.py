@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 
 from . import schema
-from .column import Column, RowCheck
+from .column import Column, RowCheck, as_rows
 from .encoding import ImageEncoding
 from .errors import DataError, UsageError
 from .geometry import Geometry
@@ -96,6 +97,20 @@ class DataSetWriter(SetFile):
         check = self._label_check()
         shape = task.label_shape(self._num_classes)
         return self._filled(self._add_samples("/targets/label", task.label_dtype, shape, check), data)
+
+    def add_label_sets(self, sets: Sequence[Any]) -> None:
+        """/targets/labels, of a multiclass set whose samples may have several right classes, or none: int64 [n] each.
+
+        /targets/label is the first of each, or ignore_index for a sample without any, which is not scored.
+        """
+        if self._task.name != "multiclass":
+            raise UsageError(f"the task {self._task.name} has no sets of labels: use add_target")
+        if len(sets) != self.num_samples:
+            raise DataError(f"/targets/labels: {len(sets)} rows were given, expected {self.num_samples}")
+        rows = [as_rows(row, np.dtype(np.int64), f"/targets/labels[{index}]") for index, row in enumerate(sets)]
+        schema.check_label_sets(rows, self._num_classes, self._ignore_index)
+        self.add_ragged("/targets/labels", rows)
+        self.add_target(data=[row[0] if len(row) else self._ignore_index for row in rows])
 
     def add_mask(self, *, height: int, width: int, dtype: str = "uint8", data: Any = None) -> Column:
         """/targets/label of a segmentation: [N, height, width], of each pixel 0..C-1 or ignore_index.
