@@ -35,7 +35,7 @@ def read(path: Path) -> tuple[list[list[int]], list[str], int | None]:
 
 
 def test_columns(tmp_path: Path, succeed: Tool, words: list[object]) -> None:
-    write(tmp_path, "image,cat,dog,big owl\nb.png,0,1,0\na.png,1,1,0\nval/x/c.png,0,0,0\nd.png,1,1,1\n")
+    write(tmp_path, "image,cat,dog,big owl\nb.png,0,1,0\na.png,1,1,0\nval/x/c.png,0,0,0\nzz.png,1,1,1\n")
     done = succeed(NAME, *words, "--output", tmp_path / "a.h5")
     assert read(tmp_path / "a.h5") == ([[1, 1, 0], [0, 1, 0], [0, 0, 0]], CLASSES, None)
     said = done.stdout.splitlines()
