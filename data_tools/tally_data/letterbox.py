@@ -4,7 +4,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image
 
 from .coco import CocoImage
 from .decode import FILTERS, open_image, pixels_of
