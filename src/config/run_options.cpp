@@ -117,8 +117,11 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        "text: samples of N batches are sorted by length, and padding is not computed; 1: all is",
        "", whole_number(run.execution.bucket_batches, std::int64_t{1}, kMaxBucket)},
       {kExecution, "precision", "P",
-       "of weights and inputs: model (the model's own), fp32, tf32 (GPUs only), bf16 or fp16", "",
-       one_of(run.execution.precision, {"model", "fp32", "tf32", "bf16", "fp16"})},
+       "of weights and inputs: model (the model's own), fp32, tf32 (GPUs only), bf16 or fp16; "
+       "amp-bf16, amp-fp16: torch's autocast, as under torch.autocast() in training",
+       "",
+       one_of(run.execution.precision,
+              {"model", "fp32", "tf32", "bf16", "fp16", "amp-bf16", "amp-fp16"})},
       {kExecution, "tune", "BOOL",
        "try ways of running the model and take the fastest; CPUs: kernels of a TorchScript model, "
        "and samples at a time; GPUs: cuDNN's algorithms, and the digests are not comparable then",

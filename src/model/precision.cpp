@@ -20,9 +20,11 @@ struct Word {
   Precision precision;
   std::string_view name;
 };
-constexpr std::array kWords{Word{Precision::model, "model"}, Word{Precision::fp32, "fp32"},
-                            Word{Precision::tf32, "tf32"}, Word{Precision::bf16, "bf16"},
-                            Word{Precision::fp16, "fp16"}};
+constexpr std::array kWords{
+    Word{Precision::model, "model"},      Word{Precision::fp32, "fp32"},
+    Word{Precision::tf32, "tf32"},        Word{Precision::bf16, "bf16"},
+    Word{Precision::fp16, "fp16"},        Word{Precision::amp_bf16, "amp-bf16"},
+    Word{Precision::amp_fp16, "amp-fp16"}};
 
 // Of x86 and ARM, as /proc/cpuinfo names them.
 constexpr std::array<std::string_view, 3> kBfloat16{"avx512_bf16", "amx_bf16", "bf16"};
@@ -49,6 +51,8 @@ Precision precision_from_name(std::string_view word) {
 std::optional<c10::ScalarType> floating_type(Precision precision) {
   switch (precision) {
     case Precision::model:
+    case Precision::amp_bf16:
+    case Precision::amp_fp16:
       return std::nullopt;
     case Precision::fp32:
     case Precision::tf32:
@@ -59,6 +63,12 @@ std::optional<c10::ScalarType> floating_type(Precision precision) {
       return c10::ScalarType::Half;
   }
   throw Error(ErrorKind::internal, "an unknown precision");
+}
+
+std::optional<c10::ScalarType> autocast_type(Precision precision) {
+  if (precision == Precision::amp_bf16) return c10::ScalarType::BFloat16;
+  if (precision == Precision::amp_fp16) return c10::ScalarType::Half;
+  return std::nullopt;
 }
 
 void set_gpu_arithmetic(Precision precision, bool tune, const device::Device& device) {

@@ -15,6 +15,9 @@ namespace tally::model {
 // The type of weights and inputs; none: the model's own.
 std::optional<c10::ScalarType> floating_type(Precision precision);
 
+// To what autocast casts; none: it is off.
+std::optional<c10::ScalarType> autocast_type(Precision precision);
+
 // How a GPU computes: the same bits in every run (unless `tune` lets cuDNN time its algorithms),
 // and float32 products rounded to tf32 only where that was asked for (torch's own default allows it
 // in convolutions). Error(environment) for tf32 on a CPU.

@@ -45,7 +45,7 @@ bool all_bfloat16(const std::vector<float>& values) {
 }
 
 TEST(PrecisionTest, NamesComeBack) {
-  for (const auto* word : {"model", "fp32", "tf32", "bf16", "fp16"}) {
+  for (const auto* word : {"model", "fp32", "tf32", "bf16", "fp16", "amp-bf16", "amp-fp16"}) {
     EXPECT_EQ(name(precision_from_name(word)), word);
   }
   EXPECT_THAT(error_of(ErrorKind::usage, [] { precision_from_name("fp8"); }), HasSubstr("fp8"));

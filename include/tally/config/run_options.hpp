@@ -59,7 +59,7 @@ struct AnswerOptions {
 struct ExecutionOptions {
   std::int64_t batch_size = 64;     // or kAutoBatchSize
   std::int64_t bucket_batches = 8;  // batches that are sorted by length; 1: none
-  std::string precision = "model";  // model, fp32, tf32, bf16, fp16
+  std::string precision = "model";  // one of model::Precision
   bool tune = false;
   std::string cpu_kernels = "auto";  // auto, torch
   bool allow_training_mode = false;

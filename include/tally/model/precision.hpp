@@ -7,8 +7,8 @@
 namespace tally::model {
 
 // `model`: as it is in its file; `tf32`: float32 whose factors a GPU rounds to 10 bits of mantissa
-// before it multiplies them.
-enum class Precision { model, fp32, tf32, bf16, fp16 };
+// before it multiplies them; `amp_bf16`, `amp_fp16`: torch's autocast, weights stay as they are.
+enum class Precision { model, fp32, tf32, bf16, fp16, amp_bf16, amp_fp16 };
 
 std::string_view name(Precision precision);
 // Inverse of name(); throws Error(usage) for a word that is none.

@@ -19,6 +19,13 @@ void check_precision(const Package& package, const PackageInfo& info, Precision 
   if (precision == Precision::model || name(precision) == info.precision) return;
   // TF32 is a setting of the GPU's arithmetic and no type of weights.
   if (precision == Precision::tf32 && info.precision == "fp32") return;
+  if (autocast_type(precision)) {
+    throw Error(
+        ErrorKind::model,
+        format("model '{}' is a compiled package, whose operators --precision {} cannot cast",
+               package.name, name(precision)),
+        "Export it as TorchScript (export_model.py --format torchscript).");
+  }
   const auto wanted = precision == Precision::tf32 ? "fp32" : name(precision);
   throw Error(ErrorKind::model,
               format("model '{}' was compiled in {}, --precision {} cannot change that",

@@ -2,7 +2,6 @@
 #include "torchscript/script_module.hpp"
 
 #include <functional>
-#include <map>
 
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
@@ -19,8 +18,10 @@
 #include <tally/weights/file_kind.hpp>
 
 #include "model_error.hpp"
+#include "torchscript/autocast_scope.hpp"
 #include "torchscript/forward_inputs_and_outputs.hpp"
 #include "torchscript/memory_reader.hpp"
+#include "torchscript/replace_tensors.hpp"
 #include "torchscript/side_effects.hpp"
 
 namespace tally::model {
@@ -28,42 +29,18 @@ namespace {
 
 constexpr const char* kCardEntry = "tally.json";
 
-using Change = std::function<at::Tensor(const at::Tensor&)>;
-
-struct Replaced {
-  at::Tensor original;  // kept alive, so that its address stays its own
-  at::Tensor other;
-};
-using Replacements = std::map<const void*, Replaced>;
-
-// Puts another tensor in the place of each that `change` changes; what several names share they
-// share afterwards too.
-void replace_tensors(torch::jit::Module module, const Change& change, Replacements& done) {
-  const auto replace = [&](const std::string& name, const at::Tensor& tensor) {
-    const auto* key = tensor.unsafeGetTensorImpl();
-    auto found = done.find(key);
-    // Tied weights are one tensor under two names, and have to stay one.
-    if (found == done.end()) found = done.emplace(key, Replaced{tensor, change(tensor)}).first;
-    const auto& other = found->second.other;
-    if (!other.is_same(tensor)) module.setattr(name, other);
-  };
-  for (const auto& entry : module.named_parameters(/*recurse=*/false)) {
-    replace(entry.name, entry.value);
-  }
-  for (const auto& entry : module.named_buffers(/*recurse=*/false)) {
-    replace(entry.name, entry.value);
-  }
-  for (const auto& child : module.children()) replace_tensors(child, change, done);
-}
-
-void replace_tensors(const torch::jit::Module& module, const Change& change) {
-  const c10::InferenceMode guard;
-  Replacements done;
-  replace_tensors(module, change, done);
-}
-
 at::Tensor to_channels_last(const at::Tensor& tensor) {
   return tensor.dim() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
+}
+
+// Throws Error(model) for a network in training mode that is refused.
+GraphAnalysis analysis_of(const torch::jit::Graph& frozen, TrainingMode mode,
+                          const std::string& name) {
+  auto found = analyse(frozen);
+  if (!found.training.empty() && mode == TrainingMode::refused) {
+    throw training_mode_refusal(name, found.training);
+  }
+  return found;
 }
 
 const char* precision_word(c10::ScalarType type) {
@@ -92,6 +69,7 @@ struct ScriptModule::Impl {
   // Once frozen: takes the module's place.
   std::unique_ptr<graph_optimizer::OptimizedGraph> optimized;
   bool writes_over_inputs = false;  // of a frozen one on the CPU
+  std::optional<c10::ScalarType> autocast;
 };
 
 ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
@@ -136,7 +114,10 @@ std::int64_t ScriptModule::least_rows() const {
   return impl_->optimized ? impl_->optimized->least_rows() : 1;
 }
 
-std::string ScriptModule::form() const { return impl_->optimized ? impl_->optimized->form() : ""; }
+std::string ScriptModule::form() const {
+  if (impl_->autocast) return format("autocast to {}", precision_word(*impl_->autocast));
+  return impl_->optimized ? impl_->optimized->form() : "";
+}
 
 std::vector<std::string> ScriptModule::notes() const {
   return impl_->optimized ? impl_->optimized->notes() : std::vector<std::string>();
@@ -199,11 +180,8 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
     replace_tensors(impl_->module, to_channels_last);
     impl_->module = torch::jit::freeze_module(impl_->module);
     auto graph = impl_->module.get_method("forward").graph();
-    analysis_ = analyse(*graph);
+    analysis_ = analysis_of(*graph, mode, name_);
     const bool is_training = !analysis_.training.empty();
-    if (is_training && mode == TrainingMode::refused) {
-      throw training_mode_refusal(name_, analysis_.training);
-    }
     // LibTorch's folding does not ask in which mode a batch normalisation is.
     torch::jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/!is_training);
     keeps_state_ = is_training || model::keeps_state(*graph);
@@ -224,6 +202,21 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
             : graph_optimizer::optimize_for_gpu(std::move(module), std::move(stack), name_,
                                                 libtorch::torch_device(device_),
                                                 /*may_fuse=*/!keeps_state_);
+  } catch (...) {
+    throw libtorch::torch_error(format("model '{}' cannot be prepared", name_),
+                                "Export it again with data_tools/export_model.py.");
+  }
+}
+
+void ScriptModule::autocast(TrainingMode mode, c10::ScalarType type) {
+  try {
+    const c10::InferenceMode guard;
+    const auto frozen = torch::jit::freeze_module(impl_->module);
+    const auto graph = frozen.get_method("forward").graph();
+    analysis_ = analysis_of(*graph, mode, name_);
+    keeps_state_ = !analysis_.training.empty() || model::keeps_state(*graph);
+    name_convolutions(impl_->module);
+    impl_->autocast = type;
   } catch (...) {
     throw libtorch::torch_error(format("model '{}' cannot be prepared", name_),
                                 "Export it again with data_tools/export_model.py.");
@@ -275,6 +268,7 @@ Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const
     // The optimizing executor rewrites the graph after its first run: later batches could then
     // differ from the first in their last bits. Only here: freezing needs the optimizer.
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
+    const AutocastScope autocast(libtorch::torch_device(device_).type(), impl_->autocast);
     return tensors_in(forward(), impl_->outputs, name_);
   } catch (...) {
     throw libtorch::torch_error(format("model '{}' failed", name_),

@@ -55,6 +55,9 @@ class ScriptModule final : public Network {
   // Where operators of training are active in it: Error(model), or nothing is folded into
   // convolutions and nothing compiled, so that it computes what its file says.
   void freeze(TrainingMode mode, CpuKernels kernels);
+  // In the place of freeze(), after which weights stay parameters: it runs as its file says, under
+  // torch's autocast to this type, whose list of operators is made for graphs that nobody folded.
+  void autocast(TrainingMode mode, c10::ScalarType type);
   // Of one that is not frozen, and stays so: the operators of training that are active in it.
   std::vector<TrainingOperator> training_operators() const;
   // Of a frozen one: whether runs must come one after the other (side_effects.hpp). Without

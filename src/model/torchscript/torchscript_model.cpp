@@ -53,7 +53,8 @@ class TorchScriptModel final : public LoadedModelBase {
     const auto type = cast(*module_, habits_.card, options.precision);
     // Without a card the inputs have to be what the weights are.
     if (options.precision != Precision::model || !habits_.card) habits_.floating = type;
-    warn_if_slow(type, options.device);
+    warn_if_slow(autocast_type(options.precision).value_or(type.value_or(at::kFloat)),
+                 options.device);
     auto note = note_on_float32(type, options.precision, options.device);
     if (!note.empty()) habits_.notes.push_back(std::move(note));
     if (habits_.card) module_->use_names(*habits_.card);
@@ -82,7 +83,14 @@ class TorchScriptModel final : public LoadedModelBase {
     const auto on_stream = scope();
     auto habits = habits_;
     const bool allows = options().allow_training_mode;
-    module->freeze(allows ? TrainingMode::allowed : TrainingMode::refused, options().cpu_kernels);
+    const auto mode = allows ? TrainingMode::allowed : TrainingMode::refused;
+    if (const auto type = autocast_type(options().precision)) {
+      module->autocast(mode, *type);
+      // In the layout in which networks are trained, so that operators give torch's own bits.
+      habits.fixed_layout = true;
+    } else {
+      module->freeze(mode, options().cpu_kernels);
+    }
     const auto& [training, determinism] = module->analysis();
     habits.determinism = determinism;
     if (!training.empty()) {
