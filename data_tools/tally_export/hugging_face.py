@@ -2,7 +2,6 @@
 """Hugging Face's transformers models, from files of this machine only."""
 
 import inspect
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from tally_data.errors import EnvironmentFault, ModelError
+from tally_data.errors import ModelError
+from tally_data.transformers_library import first_line, import_transformers
 
 from .card import Description
 from .hugging_face_images import adapt_to_images, takes_images
@@ -50,13 +50,13 @@ def find_hugging_face(
     config_file = path if path.is_file() else folder / "config.json"
     if not config_file.is_file():
         raise ModelError(f"'{config_file}' does not exist; hf: takes a folder with a config.json, or that file")
-    transformers = _import()
+    transformers = import_transformers()
     try:
         config = transformers.AutoConfig.from_pretrained(
             config_file, local_files_only=True, trust_remote_code=False
         )
     except Exception as error:
-        raise ModelError(f"'{config_file}' describes no model: {_first_line(error)}") from error
+        raise ModelError(f"'{config_file}' describes no model: {first_line(error)}") from error
     base = _class(transformers, class_name or (getattr(config, "architectures", None) or [None])[0], config_file)
     weights = next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
     weights = weights if own_weights and path.is_dir() else None
@@ -66,24 +66,13 @@ def find_hugging_face(
     except ModelError:
         raise
     except Exception as error:
-        raise ModelError(f"'{path}' cannot be loaded as {base.__name__}: {_first_line(error)}") from error
+        raise ModelError(f"'{path}' cannot be loaded as {base.__name__}: {first_line(error)}") from error
     module = module.eval()
     if takes_images(module):
         form: SequenceForm | Description = adapt_to_images(module, _scores_of(base), folder, recipe)
     else:
         form = _adapt(module)
     return HuggingFaceModel(module, f"{PREFIX}{folder.resolve().name}:{base.__name__}", form, weights, note)
-
-
-def _import() -> Any:
-    os.environ["HF_HUB_OFFLINE"] = "1"  # a file that is missing here is not looked for elsewhere
-    try:
-        import transformers
-    except ImportError as error:
-        raise EnvironmentFault("transformers is not installed; run jobs/setup.sh") from error
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    return transformers
 
 
 def _class(transformers: Any, name: str | None, config_file: Path) -> Any:
@@ -157,8 +146,3 @@ def _longest(module: nn.Module) -> int | None:
         if name.endswith("position_embeddings") and isinstance(part, nn.Embedding) and part.padding_idx is not None:
             return part.num_embeddings - part.padding_idx - 1  # RoBERTa counts from behind the padding
     return positions if positions > 0 else None
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0]}"
