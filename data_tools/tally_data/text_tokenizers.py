@@ -25,16 +25,16 @@ class TextTokenizer(Protocol):
         ...
 
 
-def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """At least a text at a time: while the tokenizers library encodes it holds some hundred bytes for each token."""
+def batches(sizes: Sequence[int]) -> Iterator[slice]:
+    """Of texts with so many characters, a text at least: the tokenizers library holds some hundred bytes for each token."""
     first = num_characters = 0
-    for at, text in enumerate(texts):
-        if at > first and (at - first == TEXTS_PER_BATCH or num_characters + len(text) > CHARACTERS_PER_BATCH):
-            yield texts[first:at]
+    for at, size in enumerate(sizes):
+        if at > first and (at - first == TEXTS_PER_BATCH or num_characters + size > CHARACTERS_PER_BATCH):
+            yield slice(first, at)
             first, num_characters = at, 0
-        num_characters += len(text)
-    if texts:
-        yield texts[first:]
+        num_characters += size
+    if sizes:
+        yield slice(first, len(sizes))
 
 
 class _FileTokenizer:
@@ -60,8 +60,8 @@ class _FileTokenizer:
 
     def ids(self, texts: Sequence[str]) -> list[np.ndarray]:
         found: list[np.ndarray] = []
-        for batch in batches(texts):
-            encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+        for batch in batches(list(map(len, texts))):
+            encoded = self._tokenizer.encode_batch_fast(texts[batch], add_special_tokens=False)
             found += [np.array(one.ids, np.int32) for one in encoded]
         return found
 
