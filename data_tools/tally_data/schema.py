@@ -23,6 +23,7 @@ class Task:
     label_dtype: str | None = None  # None: there are no targets
     num_classes: tuple[int, int] | None = None  # least and most; None: there are no classes
     ignore_index: tuple[int, int] | None = None  # least and most; None: every target is scored
+    is_sequence: bool = False  # a label of each place of a row: ignore_index is needed, and is no class
 
     def label_shape(self, num_classes: int) -> tuple[int, ...]:
         """Of a row of /targets/label."""
@@ -41,6 +42,7 @@ TASKS = {
         Task("predict"),
         Task("regression", "outputs", "float32", (1, MAX_CLASSES)),
         Task("segmentation", "classes", "int64", (2, MAX_CLASSES), _INT64),
+        Task("token-classification", "classes", "int64", (2, MAX_CLASSES), _INT64, is_sequence=True),
     )
 }
 MAX_ROWS_PER_BLOCK = 64
@@ -85,7 +87,10 @@ def check_num_classes(num_classes: int | None, task: Task) -> int | None:
     return _check_in_range("num_classes", num_classes, task.num_classes, task)
 
 
-def check_ignore_index(ignore_index: int | None, task: Task) -> int | None:
+def check_ignore_index(ignore_index: int | None, task: Task, num_classes: int | None) -> int | None:
+    if task.is_sequence and (ignore_index is None or 0 <= ignore_index < (num_classes or 0)):
+        given = "was not given" if ignore_index is None else f"is {ignore_index}, one of the classes"
+        raise UsageError(f"ignore_index {given}; the task {task.name} needs one that is no class, such as -100")
     if ignore_index is None:
         return None
     if task.ignore_index is None:

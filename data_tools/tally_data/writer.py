@@ -49,7 +49,7 @@ class DataSetWriter(SetFile):
             if class_names is None
             else schema.check_class_names(list(class_names), num_classes, self._task)
         )
-        self._ignore_index = schema.check_ignore_index(ignore_index, self._task)
+        self._ignore_index = schema.check_ignore_index(ignore_index, self._task, num_classes)
         if num_samples < 1:
             raise DataError(f"data set '{path}' would have {num_samples} samples, expected at least 1")
 
@@ -85,6 +85,7 @@ class DataSetWriter(SetFile):
         multilabel: uint8 [N, C], each 0, 1 or ignore_index
         regression: float32 [N, C], or [N] where C is 1; finite; of each pixel: see add_map
         segmentation: see add_mask
+        token-classification: see add_token_labels
         predict: has none
         """
         task = self._task
@@ -94,6 +95,8 @@ class DataSetWriter(SetFile):
             raise UsageError(f"the task {task.name} has the target 'label', not '{name}'")
         if task.name == "segmentation":
             raise UsageError("the labels of the task segmentation are masks: use add_mask")
+        if task.is_sequence:
+            raise UsageError(f"the labels of the task {task.name} are sequences: use add_token_labels")
         check = self._label_check()
         shape = task.label_shape(self._num_classes)
         return self._filled(self._add_samples("/targets/label", task.label_dtype, shape, check), data)
@@ -135,6 +138,15 @@ class DataSetWriter(SetFile):
         return self._filled(
             self._add_samples("/targets/label", "float32", (height, width), schema.check_map), data
         )
+
+    def add_token_labels(self, *, length: int, data: Any = None) -> Column:
+        """/targets/label of a token classification: int64 [N, length], of each place 0..C-1 or ignore_index.
+
+        length: places of the inputs that have `padding`; behind the end of a row stands ignore_index.
+        """
+        if not self._task.is_sequence:
+            raise UsageError(f"the task {self._task.name} has no labels of tokens: use add_target")
+        return self._filled(self._add_samples("/targets/label", "int64", (length,), self._label_check()), data)
 
     def _label_check(self) -> RowCheck:
         return partial(
@@ -178,4 +190,7 @@ class DataSetWriter(SetFile):
             raise DataError(f"data set '{self.path}' has no inputs; add at least one")
         if self._task.label_dtype is not None and "/targets/label" not in self._columns:
             raise DataError(f"data set '{self.path}' has no /targets/label")
+        is_padded = any("padding" in self._opened()[path].attrs for path in self._columns)
+        if self._task.is_sequence and is_padded and "/lengths" not in self._columns:
+            raise DataError(f"data set '{self.path}' has inputs with padding, but no /lengths")
         super()._finish()

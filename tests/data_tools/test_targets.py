@@ -77,6 +77,7 @@ def test_masks_read_back(tmp_path: Path, dtype: str) -> None:
      DataError, r"/targets/label\[1, 0, 1\] = 3, expected 0..2"),
     ("segmentation", lambda out: out.add_mask(height=1, width=2, dtype="float32"), UsageError, "dtype float32"),
     ("segmentation", lambda out: out.add_target(), UsageError, "use add_mask"),
+    ("multiclass", lambda out: out.add_token_labels(length=2), UsageError, "use add_target"),
     ("multiclass", lambda out: out.add_mask(height=1, width=2), UsageError, "use add_target"),
 ])  # fmt: skip
 def test_bad_masks_are_refused(tmp_path: Path, task: str, call: object, error: type, says: str) -> None:
@@ -118,6 +119,41 @@ def test_maps_read_back(tmp_path: Path) -> None:
 def test_bad_maps_are_refused(tmp_path: Path, options: dict, rows: object, error: type, says: str) -> None:
     with pytest.raises(error, match=says):
         write_maps(tmp_path / "a.h5", rows, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+TOKENS = {"task": "token-classification", "num_classes": 3, "num_samples": 2, "ignore_index": -100}
+TAGS = np.array([[0, -100, 2], [1, -100, -100]])
+
+
+def write_tokens(path: Path, rows: object, with_lengths: bool = True, **options: object) -> None:
+    with DataSetWriter(path, **TOKENS | options) as out:
+        out.add_sequence("/inputs/input_ids", "int32", 2, 3, 0).append([[5, 6, 7], [5, 0, 0]])
+        if with_lengths:
+            out.add_column("/lengths", "int32", 2).append([3, 1])
+        out.add_token_labels(length=3, data=rows)
+
+
+def test_labels_of_tokens_read_back(tmp_path: Path) -> None:
+    write_tokens(tmp_path / "a.h5", TAGS, class_names=["O", "B-PER", "I-PER"])
+    with h5py.File(tmp_path / "a.h5") as file:
+        label = file["targets/label"]
+        assert label.dtype == np.dtype("<i8") and np.array_equal(label[...], TAGS) and "checksums/targets/label" in file
+        assert dict(file.attrs) == {"tally_schema": 1, "task": b"token-classification", "num_classes": 3, "ignore_index": -100}
+
+
+@pytest.mark.parametrize(("options", "rows", "error", "says"), [
+    ({}, TAGS + 1, DataError, r"label\[0, 1\] = -99, expected 0..2 or ignore_index -100"),
+    ({}, TAGS[:, 0], DataError, r"shape \[2\], expected \[n, 3\]"),
+    ({"ignore_index": None}, TAGS, UsageError, "ignore_index was not given; the task token-classification needs one"),
+    ({"ignore_index": 2}, TAGS, UsageError, "ignore_index is 2, one of the classes; the task token-classification needs one"),
+    ({"num_classes": 1}, TAGS, UsageError, "num_classes is 1, expected 2 to"),
+    ({"with_lengths": False}, TAGS, DataError, "has inputs with padding, but no /lengths"),
+    ({"task": "multiclass"}, TAGS, UsageError, "the task multiclass has no labels of tokens: use add_target"),
+])  # fmt: skip
+def test_bad_labels_of_tokens_are_refused(tmp_path: Path, options: dict, rows: object, error: type, says: str) -> None:
+    with pytest.raises(error, match=says):
+        write_tokens(tmp_path / "a.h5", rows, **options)
     assert list(tmp_path.iterdir()) == []
 
 
