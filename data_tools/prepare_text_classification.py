@@ -23,7 +23,7 @@ from tally_data.json_form import JsonForm
 from tally_data.model_config import folder_of
 from tally_data.options import ToolParser, add_output_options, positive
 from tally_data.progress import progress_bar
-from tally_data.records import Records, add_record_options, read_records
+from tally_data.records import Records, add_record_options, names_of, read_records
 from tally_data.sequence_columns import SequenceColumns
 from tally_data.sequence_tokenizer import Row, SequenceTokenizer
 from tally_data.text_targets import TASKS, TargetReader, Targets
@@ -33,10 +33,11 @@ ROWS_PER_PIECE = 1024
 
 
 class Texts(NamedTuple):
-    """pairs: the second text of each row, where rows are pairs."""
+    """pairs: the second text of each row, where rows are pairs; names: what each row is called."""
 
     texts: list[str]
     pairs: list[str] | None
+    names: list[str]
 
 
 def check_fields(records: Records, form: JsonForm, fields: list[str]) -> None:
@@ -51,9 +52,9 @@ def check_fields(records: Records, form: JsonForm, fields: list[str]) -> None:
                 )
 
 
-def read_texts(records: Records, form: JsonForm, fields: list[str]) -> Texts:
+def read_texts(records: Records, form: JsonForm, fields: list[str], id_field: str | None) -> Texts:
     columns = [[form.text(row, place, name) for place, row in records.rows] for name in fields]
-    return Texts(columns[0], columns[1] if len(columns) > 1 else None)
+    return Texts(columns[0], columns[1] if len(columns) > 1 else None, names_of(records, form, id_field))
 
 
 def read_rows(texts: Texts, records: Records, tokenizer: SequenceTokenizer) -> list[Row]:
@@ -67,7 +68,9 @@ def read_rows(texts: Texts, records: Records, tokenizer: SequenceTokenizer) -> l
     return rows
 
 
-def write_text_set(args: argparse.Namespace, targets: Targets, rows: list[Row], tokenizer: SequenceTokenizer) -> int:
+def write_text_set(
+    args: argparse.Namespace, targets: Targets, rows: list[Row], names: list[str], tokenizer: SequenceTokenizer
+) -> int:
     """Returns how many tokens the longest row has."""
     longest = max(len(row.inputs["input_ids"]) for row in rows)
     with DataSetWriter(
@@ -76,6 +79,7 @@ def write_text_set(args: argparse.Namespace, targets: Targets, rows: list[Row], 
     ) as out:  # fmt: skip
         columns, remaining = SequenceColumns(out, len(rows), longest, tokenizer.paddings), iter(rows)
         out.add_target("label", targets.values)
+        out.add_names(names)
         while piece := list(islice(remaining, ROWS_PER_PIECE)):
             columns.append([row.inputs for row in piece])
     return longest
@@ -124,12 +128,12 @@ def main() -> None:
     check_output(args.output, args.overwrite)
     records = read_records(args.input, args.split, not args.no_header)
     form = JsonForm(args.input, "the form of labelled texts")
-    check_fields(records, form, [*args.text_fields, *args.label_field])
-    texts = read_texts(records, form, args.text_fields)
+    check_fields(records, form, [*args.text_fields, *args.label_field, *([args.id_field] if args.id_field else [])])
+    texts = read_texts(records, form, args.text_fields, args.id_field)
     targets = TargetReader(args, records, form, args.label_field).read()
     tokenizer = SequenceTokenizer(args.tokenizer, args.max_length)
     rows = read_rows(texts, records, tokenizer)
-    longest = write_text_set(args, targets, rows, tokenizer)
+    longest = write_text_set(args, targets, rows, texts.names, tokenizer)
     if num_cut := sum(row.is_cut for row in rows):
         print(f"note: {num_cut} of {len(rows)} rows were longer than {tokenizer.max_length} tokens and are cut")
     if targets.num_ignored:

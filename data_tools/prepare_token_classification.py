@@ -77,6 +77,7 @@ def write_token_set(
     ) as out:  # fmt: skip
         columns = SequenceColumns(out, len(rows), longest, tokenizer.paddings)
         column = out.add_token_labels(length=longest)
+        out.add_names(sentence.name for sentence in tagged.sentences)
         remaining = zip(rows, labels, strict=True)
         while piece := list(islice(remaining, ROWS_PER_PIECE)):
             columns.append([row.inputs for row, _ in piece])

@@ -9,11 +9,13 @@ from typing import Any
 
 from .arrow_records import arrow_folder, parquet_file
 from .errors import DataError, UsageError, reading
-from .json_form import parse_json_lines
+from .json_form import JsonForm, parse_json_lines
 from .options import ToolParser
+from .text_column import printable
 
 TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_LINES = (".jsonl", ".ndjson", ".json")
+ID_FIELDS = ("id", "idx", "guid", "pairID", "index")
 _MOST_CHARACTERS = 2**31 - 1  # of a value in a table
 
 
@@ -29,6 +31,9 @@ class Records:
 def add_record_options(parser: ToolParser, what: str) -> None:
     parser.add_argument("--input", type=Path, required=True, metavar="PATH", help=what)
     parser.add_argument("--split", metavar="NAME", help="which part of a Hugging Face data set, such as validation")
+    parser.add_argument(
+        "--id-field", metavar="NAME", help=f"of the sample's name; default: the first of {', '.join(ID_FIELDS)}, else its place"
+    )
 
 
 def read_records(path: Path, split: str | None, has_header: bool = True) -> Records:
@@ -49,6 +54,14 @@ def read_records(path: Path, split: str | None, has_header: bool = True) -> Reco
         return _checked(Records(path, list(parse_json_lines(path))))
     known = ", ".join((*TABLES, *JSON_LINES, ".parquet"))
     raise DataError(f"'{path}' has the ending '{path.suffix}', expected one of {known}, or a folder")
+
+
+def names_of(records: Records, form: JsonForm, id_field: str | None) -> list[str]:
+    """What the rows are called: by that field or the first of ID_FIELDS that they have, else by their places."""
+    key = id_field or next((name for name in ID_FIELDS if name in records.rows[0][1]), None)
+    if key is None:
+        return [place for place, _ in records.rows]
+    return [printable(form.identity(row, place, key, {})) for place, row in records.rows]
 
 
 def _checked(records: Records) -> Records:

@@ -12,7 +12,7 @@ from .class_numbers import ClassNumbers, GivenClasses, Label, Numbering, given_c
 from .errors import DataError, UsageError, reading
 from .json_form import JsonForm
 from .options import ToolParser, positive
-from .records import JSON_LINES, Records, read_records
+from .records import JSON_LINES, Records, names_of, read_records
 
 NOT_TAGGED = (-1, -100)  # numbers of words that are not to be scored
 UNIVERSAL = ".conllu"  # of Universal Dependencies: columns, comments and lines of its own
@@ -20,11 +20,12 @@ _NO_WORD = re.compile(r"\d+[-.]\d+\t")  # there: a word that stands for several,
 
 
 class Sentence(NamedTuple):
-    """place: where it stands in the file; tags: of each word, None where it is not to be scored."""
+    """place: where it stands in the file; tags: of each word, None where it is not to be scored; name: what it is called."""
 
     place: str
     words: list[str]
     tags: list[Label | None]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ def read_tagged(args: Namespace) -> Tagged:
     """Prints in which order the tags are."""
     form, given = JsonForm(args.input, "the form of tagged sentences"), given_classes(args.class_names, args.like)
     if _is_conll(args.input):
-        if args.split is not None:
-            raise UsageError("--split is for the folder of a Hugging Face data set")
+        if args.split is not None or args.id_field is not None:
+            raise UsageError(f"--{'id-field' if args.split is None else 'split'} is not for CoNLL files")
         sentences, key, own_names = list(_Conll(args, given).sentences()), "tag", None
     else:
         if args.token_column or args.tag_column:
@@ -70,7 +71,8 @@ def _is_conll(path: Path) -> bool:
 
 
 def _of_records(records: Records, form: JsonForm, args: Namespace, given: GivenClasses | None) -> Iterator[Sentence]:
-    for place, row in records.rows:
+    names = names_of(records, form, args.id_field)
+    for (place, row), name in zip(records.rows, names, strict=True):
         words = form.field(row, place, args.tokens_field, list)
         tags = form.field(row, place, args.tags_field, list)
         if len(words) != len(tags):
@@ -79,7 +81,8 @@ def _of_records(records: Records, form: JsonForm, args: Namespace, given: GivenC
             if not isinstance(word, str):
                 raise form.wrong(place, f"has no text in {at}")
             form.plain_text(word, place, at)
-        yield Sentence(place, words, [_tag(form, tag, place, at, given) for at, tag in form.items(tags, args.tags_field)])
+        numbered = [_tag(form, tag, place, at, given) for at, tag in form.items(tags, args.tags_field)]
+        yield Sentence(place, words, numbered, name)
 
 
 def _tag(form: JsonForm, value: Any, place: str, at: str, given: GivenClasses | None) -> Label | None:
@@ -109,7 +112,7 @@ class _Conll:
         for number, line in enumerate([*self._lines(), ""], start=1):
             if not line.strip() or line.startswith("-DOCSTART-"):
                 if words:
-                    yield Sentence(f"line {begin}", words, tags)
+                    yield Sentence(f"line {begin}", words, tags, f"line {begin}")
                 words, tags = [], []
             elif not self._is_skipped(line):
                 begin = begin if words else number

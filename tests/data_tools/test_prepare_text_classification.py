@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from ragged import texts
 from token_sets import write_lines
 from tokenizer_folders import save_tokenizer_folder
 
@@ -77,7 +78,21 @@ def test_layout(tmp_path: Path, write: Write) -> None:
             dataset = file[name]
             assert (dataset.dtype.str, dataset.shape, dataset.attrs.get("padding")) == (dtype, shape, padding), name
             assert f"checksums/{name}" in file
-        assert set(file) == {"inputs", "lengths", "targets", "checksums"}
+        assert set(file) == {"inputs", "lengths", "targets", "samples", "checksums"}
+
+
+def test_names_of_samples(tmp_path: Path, write: Write, fail: Tool, folder: Path) -> None:
+    rows = [{"text": "a", "label": 0, "idx": 7, "key": "é\n"}, {"text": "b", "label": 1, "idx": "x", "key": 3}]
+    source = write_lines(tmp_path / "in.jsonl", rows)
+    for options, expected in (((), ["7", "x"]), (("--id-field", "key"), ["é\\x0a", "3"])):
+        write(source, *options)
+        with h5py.File(tmp_path / "x.h5") as file:
+            assert texts(file["samples/name"]) == expected
+    write([0, 1])
+    with h5py.File(tmp_path / "x.h5") as file:
+        assert texts(file["samples/name"]) == ["line 1", "line 2"]
+    words = ["--input", write_lines(source, rows), "--tokenizer", folder, "--id-field"]
+    fail(NAME, *words, "no", code=2, says="line 1, has no field 'no'")
 
 
 def test_fields_without_a_header(tmp_path: Path, write: Write) -> None:

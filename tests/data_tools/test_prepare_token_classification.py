@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 import pytest
 import transformers
+from ragged import texts
 from token_sets import IGNORED, write_lines
 from tokenizer_folders import save_tokenizer_folder
 
@@ -167,7 +168,7 @@ def test_conll(
     tmp_path: Path, write: Write, name: str, content: str, options: list[Any], expected: list[tuple[str, str] | None]
 ) -> None:
     (tmp_path / name).write_bytes(content.encode())
-    from_conll = write(tmp_path / name, *options).read_bytes()
+    from_conll = contents(write(tmp_path / name, *options))
     sentences: list[dict[str, list[str]]] = [{"tokens": [], "tags": []}]
     for pair in expected:
         if pair is None:
@@ -175,7 +176,22 @@ def test_conll(
         else:
             sentences[-1]["tokens"].append(pair[0])
             sentences[-1]["tags"].append(pair[1])
-    assert write(write_lines(tmp_path / "same.jsonl", sentences)).read_bytes() == from_conll
+    assert contents(write(write_lines(tmp_path / "same.jsonl", sentences))) == from_conll
+
+
+def contents(path: Path) -> list[Any]:
+    with h5py.File(path) as file:
+        assert len(texts(file["samples/name"])) == len(file["lengths"])
+        return [file[name][...].tolist() for name in ("class_names", "inputs/input_ids", "targets/label", "lengths")]
+
+
+def test_names_of_samples(tmp_path: Path, write: Write) -> None:
+    (tmp_path / "a.conll").write_text("\na O\nb X\n\nc O\n")
+    with h5py.File(write(tmp_path / "a.conll")) as file:
+        assert texts(file["samples/name"]) == ["line 2", "line 5"]
+    rows = [{"tokens": ["a"], "tags": [0], "id": "s-1"}, {"tokens": ["b"], "tags": [1], "id": "s-2"}]
+    with h5py.File(write(write_lines(tmp_path / "in.jsonl", rows))) as file:
+        assert texts(file["samples/name"]) == ["s-1", "s-2"]
 
 
 def test_names_of_a_hugging_face_set(tmp_path: Path, write: Write, folders: dict[str, Path]) -> None:
