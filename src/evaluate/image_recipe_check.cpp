@@ -6,14 +6,15 @@
 #include <vector>
 
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 
 namespace tally::evaluate {
 namespace {
 
-// A data set has no source of its recipe, and its size is that of the images it stores.
+// The size is that of the images that the data set stores.
 ImageRecipe recipe_of(const data::ColumnInfo& column) {
   const data::ImageAttributes& image = *column.image;
-  return {.source = {},
+  return {.source = image.recipe_source,
           .numbers = ImageNumbers{image.channels, image.scale, image.mean, image.std},
           .size = ImageSize{column.row_shape.at(0), column.row_shape.at(1)},
           .geometry = image.geometry};
@@ -96,6 +97,15 @@ ImageRecipes compare_recipes(const data::ColumnInfo& column,
   compare_pixels(*recipes.model, recipes.data,
                  [&](const char* name, const auto&, const auto&) { add(name, true); });
   return recipes;
+}
+
+std::optional<std::string> missing_recipe_note(const ImageRecipes& recipes) {
+  if (!recipes.model) return std::nullopt;
+  const auto wanted = to_string(recipes.model->geometry);
+  if (wanted.empty() || !to_string(recipes.data.geometry).empty()) return std::nullopt;
+  return format(
+      "the data set does not say how its images were prepared; the model's weights ({}) want {}",
+      printable(recipes.model->source), wanted);
 }
 
 std::optional<std::string> recipe_note(const ImageRecipes& recipes) {

@@ -13,6 +13,7 @@
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/config/run_options.hpp>
+#include <tally/evaluate/image_recipe_check.hpp>
 #include <tally/model/load_torch_libraries.hpp>
 #include <tally/result_folder/input_overwrite_check.hpp>
 #include <tally/result_folder/output_folder.hpp>
@@ -94,6 +95,9 @@ void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& sessi
   warm_up(comm, session, notes);
   tune(comm, session, notes);
   notes.add(session.execution.inputs->notes);
+  if (const auto& recipes = session.execution.inputs->recipes) {
+    if (auto note = evaluate::missing_recipe_note(*recipes)) notes.add(std::move(*note));
+  }
   notes.add(session.model.predictor->notes());
   notes.add(session.scoring.task->notes());
   notes.add(comparability_notes(session));

@@ -44,6 +44,25 @@ TEST(Recipe, TheSameOnBothSidesNeedsNoNote) {
   EXPECT_EQ(recipe_note(recipes), std::nullopt);
 }
 
+TEST(Recipe, ADataSetThatSaysNothingIsNamed) {
+  const auto missing = [](const data::ColumnInfo& column, const model::ModelCard& card) {
+    return missing_recipe_note(compare_recipes(column, card)).value_or("none");
+  };
+  auto silent = column();
+  silent.image->geometry = {};
+  EXPECT_THAT(missing(silent, card()),
+              AllOf(HasSubstr("does not say how its images were prepared"),
+                    HasSubstr("(timm:a.b) want resize 256x256, crop 224x224")));
+  EXPECT_EQ(missing(column(), card()), "none");
+  EXPECT_EQ(missing(silent, model::ModelCard{}), "none");
+}
+
+TEST(Recipe, TheDataSetNamesWhoseItIs) {
+  auto named = column();
+  named.image->recipe_source = "timm:a.b";
+  EXPECT_EQ(compare_recipes(named, card()).data.source, "timm:a.b");
+}
+
 TEST(Recipe, WhatOneSideDoesNotSayIsNoDifference) {
   EXPECT_EQ(recipe_note(compare_recipes(column(), std::nullopt)), std::nullopt);
   EXPECT_EQ(note(column(), model::ModelCard{}), "none");

@@ -45,7 +45,7 @@ struct ImageNumbers {
 };
 
 struct ImageRecipe {
-  std::string source;  // whose weights ask for it; empty where it is a data set's, or not said
+  std::string source;  // whose weights ask for it; empty where that is not said
   std::optional<ImageNumbers> numbers;
   std::optional<ImageSize> size;  // of the pixels; absent where any will do
   ImageGeometry geometry;

@@ -25,6 +25,8 @@ struct ImageAttributes {
   std::vector<double> mean;     // [C]
   std::vector<double> std;      // [C]
   ImageGeometry geometry = {};  // how it was made of image files, where the file says so
+  // Of which weights all of this is the recipe, where the file says so.
+  std::string recipe_source = {};
 };
 
 // Both ends belong to it.

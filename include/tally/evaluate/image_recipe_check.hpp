@@ -18,4 +18,7 @@ ImageRecipes compare_recipes(const data::ColumnInfo& column,
 // All differences in one sentence; none where there are none.
 std::optional<std::string> recipe_note(const ImageRecipes& recipes);
 
+// Where the card says how images are resized and cropped, and the data set says nothing of it.
+std::optional<std::string> missing_recipe_note(const ImageRecipes& recipes);
+
 }  // namespace tally::evaluate

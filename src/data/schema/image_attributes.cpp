@@ -119,6 +119,9 @@ ImageAttributes read_image_attributes(const hdf5::Reader& file, const ColumnInfo
   image.geometry.crop = read_size(file, column, "crop");
   image.geometry.crop_mode = read_word(file, column, "crop_mode", kCropModes);
   image.geometry.interpolation = read_word(file, column, "interpolation", kInterpolations);
+  if (file.has_attribute(column.path, "recipe_source")) {
+    image.recipe_source = file.string_attribute(column.path, "recipe_source");
+  }
   return image;
 }
 

@@ -70,13 +70,27 @@ def test_check_says_it_too(tmp_path: Path, tally: Program) -> None:
     assert "not prepared as the model card says: crop_mode squash instead of center" in run.stdout + run.stderr
 
 
-def test_no_note_where_they_agree_or_one_is_silent(tmp_path: Path, evaluate: Evaluate, small_case: Small) -> None:
+def test_no_note_where_they_agree(tmp_path: Path, evaluate: Evaluate, small_case: Small) -> None:
     model = model_with(tmp_path / "net.pt", normalisation=NORMALISATION, recipe=RECIPE)
     same = write_set(tmp_path / "same.h5", Geometry((9, 9), (8, 8), "center", "bicubic"))
-    for data in (same, small_case.data):
-        found = evaluate(model, data).report
-        assert found["recipe"]["differences"] == []
-        assert not any("card" in note or "random" in note for note in found["notes"])
+    with h5py.File(same, "r+") as file:
+        file["inputs/image"].attrs["recipe_source"] = "timm:tiny.in1k"
+        del file["checksums"].attrs["structure_sha256"]
+    found = evaluate(model, same).report
+    assert found["recipe"]["differences"] == []
+    assert found["recipe"]["data"]["source"] == "timm:tiny.in1k"
+    assert not any("card" in note or "random" in note or "prepared" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_data_set_that_says_nothing_is_named(
+    tmp_path: Path, evaluate: Evaluate, small_case: Small, ranks: int
+) -> None:
+    model = model_with(tmp_path / "net.pt", normalisation=NORMALISATION, recipe=RECIPE)
+    found = evaluate(model, small_case.data, ranks=ranks).report
+    assert found["recipe"]["differences"] == []
+    expected = "the data set does not say how its images were prepared; the model's weights (timm:tiny.in1k) want resize 9x9"
+    assert [note.startswith(expected) for note in found["notes"] if "prepared" in note] == [True]
 
 
 def test_random_weights_are_noted(tmp_path: Path, tally: Program, evaluate: Evaluate, small_case: Small) -> None:
