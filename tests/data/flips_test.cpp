@@ -114,7 +114,8 @@ void flip(const fs::path& checked, int flips) {
 
 TEST(Flips, OfAnImageSet) {
   const raw::TemporaryFolder folder;
-  SampleFile{.num_samples = 40}.write(folder / "a.h5");
+  const std::vector<std::string> names(40, "a name");
+  SampleFile{.num_samples = 40, .names = names}.write(folder / "a.h5");
   raw::edit(folder / "a.h5", [](hid_t file) {
     const std::vector<std::int64_t> size{20, 24};
     for (const char* name : {"resize", "crop"}) {

@@ -8,6 +8,7 @@
 #include <tally/base/checked_cast.hpp>
 
 #include "checked_column.hpp"
+#include "file_columns.hpp"
 
 namespace tally::data {
 namespace {
@@ -88,6 +89,7 @@ void SampleFile::write(const std::filesystem::path& path) const {
     write_column(file, *this, "/targets/label", H5T_STD_I64LE, {rows}, labels());
     write_column(file, *this, "/groups/camera", H5T_STD_I32LE, {rows}, cameras());
     write_class_names(file, num_classes);
+    if (!names.empty()) FileColumns(file, rows_per_block).put_texts("/samples/name", names);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include <tally/data/data_set.hpp>
@@ -18,6 +19,7 @@ struct SampleFile {
   std::int64_t num_classes = 5;
   std::int64_t rows_per_block = 0;  // 0: no checksum tables
   SampleStorage storage = SampleStorage::contiguous;
+  std::vector<std::string> names = {};  // /samples/name; empty: it is not there
 
   std::int64_t row_bytes() const { return height * width * 3; }
   std::vector<std::uint8_t> images() const;   // [N, H, W, 3], from a fixed sequence

@@ -78,6 +78,10 @@ const TaskRules& language_model_rules();
 const TaskRules& multiple_choice_rules();
 const TaskRules& question_answering_rules();
 
+// Of every task whose units are samples, where the group kSampleNames is there.
+inline constexpr std::string_view kSampleNames = "/samples/name";
+std::span<const TableRule> sample_name_tables();
+
 // Null for a task that this version does not read.
 const TaskRules* find_task(std::string_view name);
 // Of a data set whose task was found.

@@ -6,6 +6,7 @@
 
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/data/sample_names.hpp>
 #include <tally/hdf5/reader.hpp>
 
 #include "dataset_error.hpp"
@@ -68,6 +69,19 @@ std::string class_names_line(const DataSetInfo& info) {
                 rest == 0 ? "" : format(", … and {} more", rest));
 }
 
+// The first names are read: damage of these is found here, that of others by verify().
+std::vector<std::string> sample_names_lines(DataSet& data_set) {
+  constexpr std::int64_t kMost = 2;
+  const std::int64_t num_samples = data_set.info().num_samples;
+  if (!has_sample_names(data_set.info())) return {};
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < std::min(kMost, num_samples); ++i) {
+    names.push_back(shown(read_sample_name(data_set, i)));
+  }
+  return {format("sample names: {}{}", fmt::join(names, ", "),
+                 num_samples > kMost ? format(", … and {} more", num_samples - kMost) : "")};
+}
+
 std::vector<std::string> other_attributes(const hdf5::Reader& file) {
   const std::set<std::string> known{"tally_schema", "task", "num_classes", "ignore_index",
                                     "no_answer"};
@@ -115,7 +129,7 @@ std::string_view checked_targets(const DataSetInfo& info) {
   if (info.has_maps()) return "targets finite or NaN";
   if (rules_of(info).label == LabelShape::values) return "targets finite";
   if (!info.columns.targets.empty()) return "labels in range";
-  return info.tables.empty() ? "no targets" : "objects in range";
+  return rules_of(info).tables.empty() ? "no targets" : "objects in range";
 }
 
 }  // namespace
@@ -138,6 +152,7 @@ std::vector<std::string> describe(DataSet& data_set) {
   }
   const bool are_tokens = rules_of(info).label == LabelShape::sequence;
   if (rules_of(info).num_classes && !are_tokens) lines.push_back(class_names_line(info));
+  append(sample_names_lines(data_set));
   append(label_report(data_set));
   append(other_attributes(file));
   append(ignored_objects(file, info));

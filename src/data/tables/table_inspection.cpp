@@ -75,6 +75,7 @@ void check_tables(DataSet& data_set) {
   const TaskRules& rules = rules_of(data_set.info());
   check_lengths(data_set);
   check_offsets(data_set);
+  check_sample_names(data_set);
   if (has_units(rules)) check_units(data_set);
   if (rules.check_tables != nullptr) rules.check_tables(data_set);
 }

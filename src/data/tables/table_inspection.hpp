@@ -29,4 +29,7 @@ std::vector<std::string> table_report(DataSet& data_set);
 // that does not.
 void check_tables(DataSet& data_set);
 
+// Of these, that names of samples are text of no more bytes than they may have.
+void check_sample_names(DataSet& data_set);
+
 }  // namespace tally::data
