@@ -234,6 +234,17 @@ bool is_input(const DataSetInfo& info, const ColumnInfo& column) {
                              [&](const ColumnInfo& input) { return input.path == column.path; });
 }
 
+bool is_name(const ColumnInfo& column) {
+  return column.path.starts_with(format("{}/", kSampleNames)) ||
+         column.path.starts_with("/units/id/") || column.path == "/images/id";
+}
+
+// Whether a column says which samples these are, or what is right, and not how they were prepared.
+bool is_of_samples(const DataSetInfo& info, const ColumnInfo& column) {
+  return !is_input(info, column) && !column.path.starts_with("/groups/") &&
+         column.path != "/lengths" && column.path != "/images/placement";
+}
+
 }  // namespace
 
 std::string DataSet::identity() const {
@@ -259,6 +270,21 @@ std::string DataSet::identity() const {
     for_each_piece(reopened, *column, 1, [&](std::int64_t, auto bytes) { hash.update(bytes); });
   }
   return hash.hex();
+}
+
+std::optional<std::string> DataSet::sample_identity() const {
+  digest::Sha256 hash;
+  add(hash, "task", info().task);
+  add(hash, "num_samples", format("{}", info().num_samples));
+  bool are_named = false;
+  for (const ColumnInfo* column : all_columns(info())) {
+    if (!is_of_samples(info(), *column)) continue;
+    const ChecksumTable& table = impl_->reader_of(*column).table();
+    if (table.rows_per_block == 0) return std::nullopt;
+    add_column(hash, *column, table);
+    are_named = are_named || is_name(*column);
+  }
+  return are_named ? std::optional(hash.hex()) : std::nullopt;
 }
 
 }  // namespace tally::data

@@ -135,6 +135,7 @@ void fill_inputs(report::RunReport& report, const EvaluationSession& session, co
   report.inputs.weights = session.model.weights;
   if (const auto& card = session.model.predictor->card()) report.inputs.model_source = card->source;
   report.inputs.data = session.data.file;
+  report.inputs.data_samples = session.data.samples;
   report.inputs.recipes = session.execution.inputs->recipes;
   if (!session.config.reading.stage.empty()) report.inputs.staged_bytes = session.plan.staged_bytes;
   report.inputs.data_integrity = info.integrity();

@@ -151,6 +151,7 @@ std::map<std::string, std::string> prediction_attributes(const EvaluationSession
       {"tally_version", std::string(build_info().version)}, {"model", session.model.model.path},
       {"model_sha256", session.model.model.digest},         {"data", session.data.file.path},
       {"data_identity", session.data.file.digest},          {"digest", digest}};
+  if (session.data.samples) attributes["data_samples"] = *session.data.samples;
   if (session.model.weights) attributes["weights_sha256"] = session.model.weights->digest();
   attributes.merge(scoring_attributes(session));
   return attributes;

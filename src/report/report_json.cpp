@@ -159,6 +159,7 @@ Json inputs_json(const RunReport& report) {
   }
   if (report.inputs.weights) inputs["weights"] = weights_json(*report.inputs.weights);
   inputs["data"] = file_json(report.inputs.data, "identity");
+  if (report.inputs.data_samples) inputs["data"]["samples"] = *report.inputs.data_samples;
   inputs["data"]["integrity"] = report.inputs.data_integrity;
   if (report.inputs.staged_bytes) inputs["data"]["staged_bytes"] = *report.inputs.staged_bytes;
   return inputs;

@@ -111,6 +111,14 @@ std::unique_ptr<model::LoadedModel> load_on_all(const comm::Communicator& comm,
   return loaded;
 }
 
+// Results are looked at from other folders than the run was started in. Without a working folder
+// the path stays as it is.
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.string();
+}
+
 }  // namespace
 
 OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
@@ -119,7 +127,9 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
     opened.set = std::make_unique<data::DataSet>(
         config.files.data, is_task(config.scoring.task, TaskKind::predict) ? data::Targets::left_out
                                                                            : data::Targets::read);
-    opened.file = {config.files.data, opened.set->info().file_bytes, opened.set->identity()};
+    opened.file = {absolute_path(config.files.data), opened.set->info().file_bytes,
+                   opened.set->identity()};
+    opened.samples = opened.set->sample_identity();
   });
   comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.files.data + "'",
                    opened.file.digest);

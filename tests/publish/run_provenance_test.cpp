@@ -112,6 +112,9 @@ TEST_F(EnvironmentTest, SavedRowsNameWhatTheyWereMadeFrom) {
   EXPECT_EQ(attributes.at("digest"), "digest of the rows");
   EXPECT_EQ(attributes.at("task"), "multiclass");
   EXPECT_EQ(attributes.count("weights_sha256"), 0U);
+  EXPECT_EQ(attributes.count("data_samples"), 0U);
+  session.data.samples = "of the samples";
+  EXPECT_EQ(prediction_attributes(session, "").at("data_samples"), "of the samples");
   session.model.weights.emplace().tensors_sha256 = "of the tensors";
   EXPECT_EQ(prediction_attributes(session, "").at("weights_sha256"), "of the tensors");
   session.model.weights->sha256 = "of the file";

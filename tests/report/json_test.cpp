@@ -185,6 +185,7 @@ TEST(ReportJson, OptionalParts) {
   report.inputs.weights = WeightsFile{"w.safetensors", 5, 1, "f", "e"};
   report.inputs.model_source = R"({"commit": "abc", "weights": null})";
   report.inputs.data_integrity = "checked";
+  report.inputs.data_samples = "abcd";
   report.text_files = {"detections.json"};
   const Json json = json_of(report);
   EXPECT_TRUE(json["digests"]["predictions"].is_null());
@@ -198,6 +199,7 @@ TEST(ReportJson, OptionalParts) {
   EXPECT_TRUE(json_of(report)["inputs"]["weights"]["sha256"].is_null());
   EXPECT_EQ(json["inputs"]["model"]["source"], Json::parse(report.inputs.model_source));
   EXPECT_EQ(json["inputs"]["data"]["integrity"], "checked");
+  EXPECT_EQ(json["inputs"]["data"]["samples"], "abcd");
   EXPECT_EQ(json["text_files"], Json::array({"detections.json"}));
   report.inputs.model_source = "not { json";
   EXPECT_EQ(json_of(report)["inputs"]["model"]["source"], "not { json");

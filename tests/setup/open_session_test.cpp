@@ -126,6 +126,14 @@ TEST_F(OpenSessionTest, RanksSeeTheSameData) {
               HasSubstr("differs between ranks"));
 }
 
+// Results are looked at from other folders.
+TEST_F(OpenSessionTest, TheDataSetIsKnownByItsWholePath) {
+  config_.files.data = fs::relative(data_).string();
+  const auto opened = open_data(world(), config_);
+  EXPECT_EQ(opened.file.path, fs::current_path() / config_.files.data);
+  EXPECT_EQ(opened.samples, std::nullopt);
+}
+
 TEST_F(OpenSessionTest, ATaskThatOnlyPredictsNeedsNoTargets) {
   config_.files.data = data_;
   const auto scored = open_data(world(), config_);

@@ -136,6 +136,11 @@ class DataSet {
   // sha256 over structure, attributes and checksum tables; where a column has no table also every
   // byte of targets, groups, lengths and tables, and the file size. Reads what it hashes.
   std::string identity() const;
+  // The same for two data sets of the same samples that were prepared differently: sha256 over the
+  // task, the number of samples and the checksum tables of names, targets and what the tables say
+  // of units; not of inputs, lengths, groups and where images were placed. None where samples or
+  // units have no names, or one of these columns has no table.
+  std::optional<std::string> sample_identity() const;
 
   // Rows [first, first + count) of a column into `out`; rows past the checksum block's edges are
   // read along and checked, then dropped. Labels and places are checked to be in range and values

@@ -159,6 +159,8 @@ struct InputsReport {
   std::optional<WeightsFile> weights;
   std::string model_source;  // JSON text of the card's "source"; may be empty
   InputFile data;
+  // The same for data sets of the same samples that were prepared differently (docs/formats.md).
+  std::optional<std::string> data_samples;
   std::optional<ImageRecipes> recipes;  // where the inputs are images
   // "checked", "columns checked" (but not attributes and names) or "unchecked".
   std::string data_integrity = "unchecked";

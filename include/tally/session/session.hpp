@@ -37,6 +37,7 @@ namespace tally::app {
 struct OpenedData {
   std::unique_ptr<data::DataSet> set;
   report::InputFile file;
+  std::optional<std::string> samples = {};  // data::DataSet::sample_identity()
 };
 
 struct OpenedModel {
