@@ -61,6 +61,11 @@ OptionTable inspect_table(InspectConfig& config) {
       {kSamples, "wrong", "BOOL", "only those that are predicted wrongly", "", flag(samples.wrong)},
       {kSamples, "data", "FILE", "the data set, if it lies elsewhere than when it was evaluated",
        "", words(samples.data)},
+      {kSamples, "copy-images", "DIR", "copy their images, in this order, to this new folder", "",
+       words(samples.copy_images)},
+      {kSamples, "images", "FOLDER",
+       "with --copy-images: where the images are, by the names of the data set's samples", "",
+       words(samples.images)},
   };
 }
 
@@ -84,6 +89,11 @@ void check_together(const InspectConfig& config) {
   if (config.samples.worst > 0 && config.samples.show > 0) {
     throw Error(ErrorKind::usage, "--worst and --show exclude each other",
                 "--worst N says how many.");
+  }
+  if (config.samples.copy_images.empty() != config.samples.images.empty()) {
+    throw Error(ErrorKind::usage, config.samples.images.empty()
+                                      ? "--copy-images is given without --images"
+                                      : "--images is given without --copy-images");
   }
   if (config.shows_samples() && (copies || config.verify)) {
     throw Error(ErrorKind::usage, format("{} is for data sets, not for the rows of predictions",

@@ -14,10 +14,12 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/data/column_values.hpp>
+#include <tally/data/sample_names.hpp>
 #include <tally/predictions/choose_rows.hpp>
 #include <tally/predictions/predictions_text.hpp>
 #include <tally/predictions/saved_rows.hpp>
 
+#include "copy_images.hpp"
 #include "sample_metadata.hpp"
 
 namespace tally::app {
@@ -170,6 +172,25 @@ std::string heading(const SavedRows& saved, const predictions::ChosenRows& chose
                 all_match ? "" : format(" ({} in all)", saved.num_rows()), chosen.order);
 }
 
+// The images of the rows that are shown, in their order. Returns a line that says so.
+std::string copy_images_of(const SavedRows& saved, std::span<const std::int64_t> rows,
+                           const DataOfRows& data, const config::SampleChoice& options) {
+  SampleMetadata& metadata = data.need("--copy-images");
+  if (!data::has_sample_names(metadata.info())) {
+    throw Error(ErrorKind::usage,
+                format("--copy-images needs names of samples, which data set '{}' does not have",
+                       printable(metadata.info().path.string())),
+                "Prepare it with names (/samples/name, data_tools/SCHEMA.md).");
+  }
+  std::vector<NamedSample> samples;
+  for (const std::int64_t row : rows) {
+    const std::int64_t index = saved.read<std::int64_t>("index", row, 1)[0];
+    samples.push_back({index, metadata.name_of(index)});
+  }
+  copy_images(samples, options.images, options.copy_images);
+  return format("wrote '{}': {} images", printable(options.copy_images), samples.size());
+}
+
 }  // namespace
 
 std::vector<std::string> inspect_samples(const std::string& file,
@@ -188,6 +209,9 @@ std::vector<std::string> inspect_samples(const std::string& file,
   if (data.metadata) more = [&](std::int64_t index) { return data.metadata->of(index); };
   for (auto& line : predictions::show_rows(saved, chosen.rows, names, more)) {
     lines.push_back(std::move(line));
+  }
+  if (!options.copy_images.empty()) {
+    lines.push_back(copy_images_of(saved, chosen.rows, data, options));
   }
   return lines;
 }

@@ -11,6 +11,7 @@
 #include <tally/data/column_values.hpp>
 #include <tally/data/detection_objects.hpp>
 #include <tally/data/multiple_choice_tables.hpp>
+#include <tally/data/sample_names.hpp>
 
 namespace tally::app {
 namespace {
@@ -115,6 +116,7 @@ void SampleMetadata::add_objects(std::int64_t image, std::vector<predictions::De
 std::vector<predictions::Detail> SampleMetadata::of(std::int64_t index) {
   std::vector<predictions::Detail> details;
   const std::int64_t sample = sample_of(index);
+  if (data::has_sample_names(info())) details.push_back({"name", printable(name_of(index))});
   for (const auto& group : info().columns.groups) {
     const auto value = data::read_column<std::int32_t>(data_set_, group, sample, 1);
     details.push_back({printable(group.name), format("{}", value[0])});
@@ -132,6 +134,10 @@ std::vector<predictions::Detail> SampleMetadata::of(std::int64_t index) {
     details.push_back({"choices", joined(data::read_choice_texts(data_set_, choices)), true});
   }
   return details;
+}
+
+std::string SampleMetadata::name_of(std::int64_t index) {
+  return data::read_sample_name(data_set_, sample_of(index));
 }
 
 std::vector<std::int32_t> SampleMetadata::values_of(const data::ColumnInfo& group) {

@@ -19,9 +19,11 @@ class SampleMetadata {
 
   const data::DataSetInfo& info() const { return data_set_.info(); }
 
-  // Groups, of a question its text, its choices or its gold answers, of an image with objects these
-  // and its number. Error(dataset) for a unit that the data set does not have.
+  // Its name, groups, of a question its text, its choices or its gold answers, of an image with
+  // objects these and its number. Error(dataset) for a unit that the data set does not have.
   std::vector<predictions::Detail> of(std::int64_t index);
+  // As data::read_sample_name, of a data set that has names.
+  std::string name_of(std::int64_t index);
   // As data::group_values, of all samples.
   std::vector<std::int32_t> values_of(const data::ColumnInfo& group);
   // Clears the marks of units whose group (one of info().columns.groups) is another. Units ascend.

@@ -104,9 +104,9 @@ constexpr std::size_t kShownClasses = 4;  // of one row
 
 // Details of these names come first, in this order; all others follow in the order in which they
 // were found.
-constexpr std::array<std::string_view, 10> kOrder{
-    "index",        "id",         "label", "question", "choices",
-    "gold answers", "prediction", "loss",  "f1",       "confidence"};
+constexpr std::array<std::string_view, 11> kOrder{
+    "index",        "name",       "id",   "label", "question",  "choices",
+    "gold answers", "prediction", "loss", "f1",    "confidence"};
 
 std::ptrdiff_t place_of(const Detail& detail) {
   return std::ranges::find(kOrder, detail.name) - kOrder.begin();

@@ -73,6 +73,19 @@ TEST(InspectOptions, GroupsMayBeGivenSeveralTimes) {
   EXPECT_FALSE(samples.wrong);
 }
 
+TEST(InspectOptions, ImagesAreCopiedFromAFolderToAnother) {
+  const InspectConfig config =
+      parse_inspect_options({"run", "--copy-images", "new", "--images=val", "--worst=3"});
+  EXPECT_EQ(config.samples.copy_images, "new");
+  EXPECT_EQ(config.samples.images, "val");
+  EXPECT_TRUE(parse_inspect_options({"run", "--copy-images=a", "--images=b"}).shows_samples());
+  EXPECT_EQ(problem_of({"run", "--copy-images=new", "--worst=3"}),
+            "--copy-images is given without --images");
+  EXPECT_EQ(problem_of({"run", "--images=val"}), "--images is given without --copy-images");
+  EXPECT_THAT(problem_of({"run", "--copy-images=new", "--images=val", "--verify"}),
+              HasSubstr("--verify is for data sets"));
+}
+
 TEST(InspectOptions, EverySampleOptionShowsSamples) {
   for (const Words& words :
        {Words{"--worst=1"}, Words{"--show=1"}, Words{"--class=1"}, Words{"--predicted=1"},
@@ -108,7 +121,7 @@ TEST(InspectOptions, Refusals) {
 TEST(InspectOptions, HelpNamesThemAll) {
   const std::string help = inspect_options_help();
   for (const char* option : {"verify", "add-checksums", "worst", "show", "class", "predicted",
-                             "group", "wrong", "data"}) {
+                             "group", "wrong", "data", "copy-images", "images"}) {
     EXPECT_THAT(help, HasSubstr(format("--{} ", option)));
   }
   EXPECT_THAT(help, HasSubstr("(default: 20)"));

@@ -84,6 +84,57 @@ TEST_F(InspectSamplesTest, RowsHaveTheNamesAndGroupsOfTheDataSet) {
   EXPECT_EQ(said_, "");
 }
 
+class NamedSamplesTest : public InspectSamplesTest {
+ protected:
+  NamedSamplesTest() {
+    std::filesystem::remove(at("a.h5"));
+    const Words names{"c/0.png", "c/1.png", "c/2.png", "c/3.png",
+                      "d/4.png", "d/5.png", "d/6.png", "../7.png"};
+    data::SampleFile{.num_samples = 8, .height = 1, .width = 1, .num_classes = 3, .names = names}
+        .write(at("a.h5"));
+    std::filesystem::create_directories(folder_ / "set" / "c");
+    for (const char* name : {"set/c/0.png", "set/c/1.png", "set/c/3.png"}) write(name, name);
+  }
+};
+
+TEST_F(NamedSamplesTest, TheNameStandsBesideTheIndex) {
+  const auto lines = show(save(), {"--worst=2"});
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[2], "  index  name      label     prediction  loss  camera");
+  EXPECT_EQ(lines[3], "  7      ../7.png  1 class1  0 class0    4     2");
+  EXPECT_EQ(lines[4], "  1      c/1.png   1 class1  2 class2    3     0");
+}
+
+TEST_F(NamedSamplesTest, ImagesOfTheShownRowsAreCopiedInTheirOrder) {
+  const auto file = save();
+  const auto lines = show(file, {"--worst=9", "--wrong", "--group=camera=0", "--images", at("set"),
+                                 "--copy-images", at("new")});
+  EXPECT_EQ(lines.back(), "wrote '" + at("new") + "': 1 images");
+  EXPECT_EQ(text_of("new/0001_1_1.png"), "set/c/1.png");
+  show(file, {"--class=0", "--show=2", "--images", at("set"), "--copy-images", at("other/")});
+  EXPECT_EQ(text_of("other/0001_0_0.png"), "set/c/0.png");
+  EXPECT_EQ(text_of("other/0002_3_3.png"), "set/c/3.png");
+}
+
+TEST_F(NamedSamplesTest, CopiesNeedNames) {
+  const auto file = save();
+  expect_error(ErrorKind::dataset, {"sample 7 is named '../7.png'"}, [&] {
+    show(file, {"--worst=1", "--images", at("set"), "--copy-images", at("new")});
+  });
+  expect_error(ErrorKind::usage, {"there is no file '" + at("set/c/2.png") + "', as sample 2"},
+               [&] {
+                 show(file, {"--class=2", "--images", at("set"), "--copy-images", at("new")});
+               });
+  std::filesystem::remove(at("a.h5"));
+  std::filesystem::remove(at("p.h5"));
+  data::SampleFile{.num_samples = 8, .num_classes = 3}.write(at("a.h5"));
+  const auto nameless = save();
+  expect_error(ErrorKind::usage, {"--copy-images needs names of samples, which data set '"}, [&] {
+    show(nameless, {"--worst=1", "--images", at("set"), "--copy-images", at("new")});
+  });
+  EXPECT_FALSE(std::filesystem::exists(at("new")));
+}
+
 TEST_F(InspectSamplesTest, TheHeadingSaysHowManyThereWereToChooseFrom) {
   const auto file = save();
   const auto begin = "predictions file '" + file + "': ";

@@ -60,6 +60,14 @@ TEST_F(SampleMetadataTest, WithoutUnitsASampleHasItsGroups) {
   EXPECT_THAT(kept(known, 1, {}, {}), IsEmpty());
 }
 
+TEST_F(SampleMetadataTest, SamplesMayHaveNames) {
+  auto known = open(data::SampleFile{.num_samples = 3, .names = {"a/1.png", "", "\x1b[m"}});
+  EXPECT_THAT(details_of(known, 0), ElementsAre("name a/1.png", "camera 0"));
+  EXPECT_THAT(details_of(known, 1), ElementsAre("name ", "camera 0"));
+  EXPECT_THAT(details_of(known, 2), ElementsAre("name \\x1b[m", "camera 0"));
+  EXPECT_EQ(known.name_of(2), "\x1b[m");
+}
+
 TEST_F(SampleMetadataTest, UnitsThatAreNotThereAreDamage) {
   auto known = open(data::SampleFile{});
   const std::string step = "The data set or the predictions file is damaged.";

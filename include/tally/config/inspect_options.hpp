@@ -14,7 +14,9 @@ struct SampleChoice {
   std::string label, predicted;      // a class, by number or name; empty: any
   std::vector<std::string> groups;   // "camera=2"; all of them hold
   bool wrong = false;
-  std::string data;  // empty: the one that the predictions name
+  std::string data;         // empty: the one that the predictions name
+  std::string copy_images;  // folder that images are copied to; empty: none
+  std::string images;       // folder that they are copied from
   bool operator==(const SampleChoice&) const = default;
 };
 
