@@ -2,10 +2,12 @@
 #include "commands.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -22,6 +24,7 @@
 #include <tally/compare/comparison_text.hpp>
 #include <tally/config/compare_options.hpp>
 #include <tally/inspect/inspect_command.hpp>
+#include <tally/inspect/names_of_samples.hpp>
 #include <tally/model/amx_probe.hpp>
 #include <tally/publish/evaluate_session.hpp>
 #include <tally/publish/plan_text.hpp>
@@ -39,16 +42,28 @@
 
 namespace tally::app {
 
+namespace {
+
+// Of the samples that are listed. Both data sets hold the same samples, and one may be gone.
+std::map<std::int64_t, std::string> names_of_changed(const compare::Comparison& comparison) {
+  const auto indices = compare::listed_indices(comparison.changes);
+  auto names = names_of_samples(comparison.a.data, comparison.a.data_identity, indices);
+  if (!names.empty()) return names;
+  return names_of_samples(comparison.b.data, comparison.b.data_identity, indices);
+}
+
+}  // namespace
+
 void run_compare(const std::vector<std::string>& arguments) {
   const config::CompareConfig config = config::parse_compare_options(arguments);
   // A run that was killed while it replaced a result may have left the earlier one set aside.
   for (const auto& result : {config.a, config.b}) mend_interrupted(result);
-  const compare::Comparison comparison =
-      compare::compare_runs(config.a, config.b,
-                            {.metrics = config.metrics,
-                             .replicates = config.bootstrap_replicas,
-                             .seed = config.seed,
-                             .most_changes = config.changed});
+  compare::Comparison comparison = compare::compare_runs(config.a, config.b,
+                                                         {.metrics = config.metrics,
+                                                          .replicates = config.bootstrap_replicas,
+                                                          .seed = config.seed,
+                                                          .most_changes = config.changed});
+  comparison.samples.names = names_of_changed(comparison);
   if (config.json == "-") {
     std::fputs(compare::to_json(comparison).c_str(), stdout);
     return;

@@ -21,12 +21,15 @@ Json counted(const ChangeCounts& counts, Json first) {
 // Visits the three forms of changes; the keys of each are listed in docs/formats.md.
 class ChangesJson {
  public:
-  explicit ChangesJson(const std::vector<std::string>& class_names) : names_(class_names) {}
+  ChangesJson(const std::vector<std::string>& class_names,
+              const std::map<std::int64_t, std::string>& sample_names)
+      : names_(class_names), sample_names_(sample_names) {}
 
   Json operator()(const ClassChanges& changes) const {
     Json first = Json::array();
     for (const ClassChange& change : changes.first) {
       first.push_back({{"index", change.index},
+                       {"sample_name", sample_name(change.index)},
                        {"label", change.label},
                        {"label_name", name_of(change.label)},
                        {"a", prediction_json(change.a)},
@@ -39,6 +42,7 @@ class ChangesJson {
     Json first = Json::array();
     for (const LabelSetChange& change : changes.first) {
       first.push_back({{"index", change.index},
+                       {"sample_name", sample_name(change.index)},
                        {"label", change.labels},
                        {"label_name", names_of(change.labels)},
                        {"labels_scored", change.scored},
@@ -52,6 +56,7 @@ class ChangesJson {
     Json first = Json::array();
     for (const ValueChange& change : changes.first) {
       first.push_back({{"index", change.index},
+                       {"sample_name", sample_name(change.index)},
                        {"label", values_json(change.targets)},
                        {"a", prediction_json(change.a)},
                        {"b", prediction_json(change.b)},
@@ -65,6 +70,11 @@ class ChangesJson {
     // The class is -1 where there is no prediction, and the names may not be known.
     if (index < 0 || index >= std::ssize(names_)) return {};
     return names_[to_size(index)];
+  }
+
+  Json sample_name(std::int64_t index) const {
+    const auto found = sample_names_.find(index);
+    return found == sample_names_.end() ? Json() : Json(found->second);
   }
 
   Json names_of(const std::vector<std::int64_t>& labels) const {
@@ -99,6 +109,7 @@ class ChangesJson {
   }
 
   const std::vector<std::string>& names_;
+  const std::map<std::int64_t, std::string>& sample_names_;
 };
 
 }  // namespace
@@ -107,8 +118,9 @@ Json number_or_null(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json();
 }
 
-Json changes_json(const Changes& changes, const std::vector<std::string>& class_names) {
-  return std::visit(ChangesJson(class_names), changes);
+Json changes_json(const Changes& changes, const std::vector<std::string>& class_names,
+                  const std::map<std::int64_t, std::string>& sample_names) {
+  return std::visit(ChangesJson(class_names, sample_names), changes);
 }
 
 }  // namespace tally::compare

@@ -2,6 +2,8 @@
 // The part of a comparison's JSON that is about changed samples.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +20,8 @@ using Json = nlohmann::ordered_json;
 // JSON has no NaN and no infinity.
 Json number_or_null(std::optional<double> value);
 
-// `class_names` is empty if names are not known.
-Json changes_json(const Changes& changes, const std::vector<std::string>& class_names);
+// `class_names` is empty if names are not known, `sample_names` lacks those that are not.
+Json changes_json(const Changes& changes, const std::vector<std::string>& class_names,
+                  const std::map<std::int64_t, std::string>& sample_names = {});
 
 }  // namespace tally::compare

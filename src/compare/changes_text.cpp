@@ -7,6 +7,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/compare/comparison_text.hpp>
 
 namespace tally::compare {
@@ -66,7 +67,7 @@ class ChangeLines {
   std::vector<std::string> operator()(const ClassChanges& changes) {
     count(changes.counts);
     for (const ClassChange& change : changes.first) {
-      lines_.push_back(format("  sample {}, label {}: {} -> {}", change.index,
+      lines_.push_back(format("  sample {}, label {}: {} -> {}", sample_text(change.index),
                               class_text(change.label), prediction_text(change.a),
                               prediction_text(change.b)));
     }
@@ -76,8 +77,9 @@ class ChangeLines {
   std::vector<std::string> operator()(const LabelSetChanges& changes) {
     count(changes.counts);
     for (const LabelSetChange& change : changes.first) {
-      lines_.push_back(format("  sample {}, {} -> {} of {} labels right: {}", change.index,
-                              change.a.right, change.b.right, change.scored, set_text(change)));
+      lines_.push_back(format("  sample {}, {} -> {} of {} labels right: {}",
+                              sample_text(change.index), change.a.right, change.b.right,
+                              change.scored, set_text(change)));
     }
     return finish(changes);
   }
@@ -89,7 +91,7 @@ class ChangeLines {
       const auto text = [](const ValuePrediction& prediction) {
         return format("{} (off by {:.4g})", values_text(prediction.values), prediction.error);
       };
-      lines_.push_back(format("  sample {}, target {}: {} -> {}", change.index,
+      lines_.push_back(format("  sample {}, target {}: {} -> {}", sample_text(change.index),
                               values_text(change.targets), text(change.a), text(change.b)));
     }
     return finish(changes);
@@ -112,6 +114,15 @@ class ChangeLines {
       lines_.push_back(format("  and {} more (--changed N lists N of them)", unlisted));
     }
     return std::move(lines_);
+  }
+
+  // "17" or "17 'cats/0001.png'"; a long name is left out as below.
+  std::string sample_text(std::int64_t index) const {
+    constexpr std::size_t kMostBytes = 120;
+    const auto& names = comparison_.samples.names;
+    const auto found = names.find(index);
+    if (found == names.end() || found->second.size() > kMostBytes) return format("{}", index);
+    return format("{} '{}'", index, printable(found->second));
   }
 
   // "3" or "3 'cat'"

@@ -2,6 +2,7 @@
 #include <tally/compare/comparison.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 #include <tally/base/format.hpp>
 #include <tally/compare/comparison_text.hpp>
@@ -46,7 +47,7 @@ void judge_not_finite(const PairedSamples& samples, Comparison& comparison) {
 }
 
 void fill_run_info(const SavedRun& a, const SavedRun& b, Comparison& comparison) {
-  // require_same_samples() has ensured that B has the same task, identity and number of samples.
+  // require_same_samples() has ensured that B has the same task and the same samples.
   comparison.task = a.attribute("task");
   comparison.a = a.info();
   comparison.b = b.info();
@@ -133,7 +134,7 @@ Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::p
                         const Options& options) {
   const SavedRun run_a(a);
   const SavedRun run_b(b);
-  require_same_samples(run_a, run_b);
+  const auto other_data = require_same_samples(run_a, run_b);
   ReadPair pair = read_pair(run_a, run_b, options.metrics);
 
   // All that can be refused has been refused here, before the bootstrap takes its time.
@@ -147,7 +148,8 @@ Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::p
   if (comparison.outcomes) use_closed_form(*comparison.outcomes, comparison.metrics);
   comparison.changes = pair.samples->changes(options.most_changes);
   comparison.left_out = std::move(pair.left_out);
-  comparison.notes = std::move(pair.notes);
+  if (other_data) comparison.notes.push_back(*other_data);
+  std::ranges::move(pair.notes, std::back_inserter(comparison.notes));
   judge_not_finite(*pair.samples, comparison);
   return comparison;
 }

@@ -86,7 +86,8 @@ std::string to_json(const Comparison& comparison) {
   json["exact_match"] = table_json(comparison.outcomes, "exact_match");
   json["metrics"] = metrics_json(comparison.metrics);
   json["left_out"] = left_out_json(comparison.left_out);
-  json["changes"] = changes_json(comparison.changes, comparison.samples.class_names);
+  json["changes"] =
+      changes_json(comparison.changes, comparison.samples.class_names, comparison.samples.names);
   json["conclusion"] = {{"better", side_or_null(conclusion.better)},
                         {"metric", conclusion.metric},
                         {"sentence", conclusion.sentence}};

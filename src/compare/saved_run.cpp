@@ -78,7 +78,9 @@ SavedRun::SavedRun(const std::filesystem::path& given)
            .model = attribute("model"),
            .model_sha256 = attribute("model_sha256"),
            .weights_sha256 = find_attribute("weights_sha256").value_or(""),
-           .predictions_digest = attribute("digest")};
+           .predictions_digest = attribute("digest"),
+           .data = find_attribute("data").value_or(""),
+           .data_identity = find_attribute("data_identity").value_or("")};
   // open() compares the number of rows with that of the index, which is not known yet.
   const hdf5::Dataset index = [&] {
     if (has_column("index")) return reader_.dataset("/index");
@@ -174,7 +176,28 @@ void SavedRun::throw_dataset_error(std::string_view column, std::size_t row, std
               "The file is damaged: evaluate again.");
 }
 
-void require_same_samples(const SavedRun& a, const SavedRun& b) {
+namespace {
+
+// The data set may have been moved or renamed; its identity counts, not its path. Labels are
+// compared later, by the readers of each task, which know the type of the column.
+std::optional<std::string> require_same_data(const SavedRun& a, const SavedRun& b) {
+  const std::string identity_a = printable(a.attribute("data_identity"));
+  const std::string identity_b = printable(b.attribute("data_identity"));
+  if (identity_a == identity_b) return std::nullopt;
+  const auto samples_a = a.find_attribute("data_samples").value_or("");
+  const auto samples_b = b.find_attribute("data_samples").value_or("");
+  if (samples_a.empty() || samples_a != samples_b) {
+    refuse_pair(a, b, format("data_identity is {:.16}… and {:.16}…", identity_a, identity_b),
+                "Evaluate both models on one data set. Data sets that prepare the same samples "
+                "differently need names of samples (/samples/name) and checksums.");
+  }
+  return format("A and B are of the same samples, prepared differently: B's data set is {}",
+                printable(b.attribute("data")));
+}
+
+}  // namespace
+
+std::optional<std::string> require_same_samples(const SavedRun& a, const SavedRun& b) {
   const std::string task_a = printable(a.attribute("task"));
   const std::string task_b = printable(b.attribute("task"));
   if (task_a != task_b) {
@@ -182,20 +205,13 @@ void require_same_samples(const SavedRun& a, const SavedRun& b) {
                 format("{} and {} are of the tasks {} and {}", a.name(), b.name(), task_a, task_b),
                 "Give two results of one task.");
   }
-  // The data set may have been moved or renamed; its identity counts, not its path. Labels are
-  // compared later, by the readers of each task, which know the type of the column.
-  const std::string identity_a = printable(a.attribute("data_identity"));
-  const std::string identity_b = printable(b.attribute("data_identity"));
-  if (identity_a != identity_b) {
-    refuse_pair(a, b, format("data_identity is {:.16}… and {:.16}…", identity_a, identity_b),
-                "Evaluate both models on one data set.");
-  }
+  auto note = require_same_data(a, b);
   if (a.num_samples() != b.num_samples()) {
     refuse_pair(a, b, format("there are {} and {}", a.num_samples(), b.num_samples()),
                 "Evaluate both with the same --limit.");
   }
   const auto [in_a, in_b] = std::ranges::mismatch(a.indices(), b.indices());
-  if (in_a == a.indices().end()) return;
+  if (in_a == a.indices().end()) return note;
   refuse_pair(a, b, format("/index[{}] is {} and {}", in_a - a.indices().begin(), *in_a, *in_b),
               "Evaluate both models on the same samples.");
 }

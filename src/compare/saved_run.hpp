@@ -67,8 +67,9 @@ class SavedRun {
   std::vector<std::int64_t> indices_;
 };
 
-// Error(dataset) unless both are of the same samples of one data set, and Error(usage) unless they
-// are of one task.
-void require_same_samples(const SavedRun& a, const SavedRun& b);
+// Error(dataset) unless both are of the same samples, and Error(usage) unless they are of one task.
+// The samples are those of one data set, or of two that hold the same ones by name, prepared
+// differently: then a line says so.
+std::optional<std::string> require_same_samples(const SavedRun& a, const SavedRun& b);
 
 }  // namespace tally::compare

@@ -140,15 +140,17 @@ TEST(CompareJson, NumbersKeepAllTheirDigits) {
 TEST(CompareJson, PathsThatAreNotUtf8DoNotStopIt) {
   Comparison comparison = made();
   comparison.a.path = "r\xff\"\n";
+  comparison.samples.names[4] = "s\xff";
   const std::string text = to_json(comparison);
   EXPECT_EQ(Json::parse(text)["a"]["path"], "r\ufffd\"\n");
+  EXPECT_EQ(Json::parse(text)["changes"]["first"][0]["sample_name"], "s\ufffd");
   EXPECT_EQ(text.back(), '\n');
 }
 
 TEST(ChangesJson, OfClasses) {
   const Json json = changes_json(made().changes, {"cat", "dog"});
   EXPECT_EQ(json, Json::parse(R"({"right_to_wrong": 5, "wrong_to_right": 0,
-      "wrong_to_other_wrong": 1, "first": [{"index": 4, "label": 1, "label_name": "dog",
+      "wrong_to_other_wrong": 1, "first": [{"index": 4, "sample_name": null, "label": 1, "label_name": "dog",
       "a": {"prediction": 1, "name": "dog", "confidence": 0.5},
       "b": {"prediction": -1, "name": null, "confidence": null}}]})"));
   EXPECT_TRUE(changes_json(made().changes, {"cat"})["first"][0]["label_name"].is_null());
@@ -163,8 +165,10 @@ TEST(ChangesJson, OfSetsOfLabels) {
                  .labels = {0, 2},
                  .a = {.labels = std::vector<std::int64_t>{1}, .right = 0},
                  .b = {.labels = std::nullopt, .right = 0}}}};
-  EXPECT_EQ(changes_json(changes, {"cat", "dog"}), Json::parse(R"({"right_to_wrong": 0,
-      "wrong_to_right": 1, "wrong_to_other_wrong": 0, "first": [{"index": 7, "label": [0, 2],
+  EXPECT_EQ(changes_json(changes, {"cat", "dog"}, {{7, "a/7.png"}, {8, "b"}}),
+            Json::parse(R"({"right_to_wrong": 0,
+      "wrong_to_right": 1, "wrong_to_other_wrong": 0, "first": [{"index": 7, "sample_name": "a/7.png",
+      "label": [0, 2],
       "label_name": ["cat", null], "labels_scored": 3,
       "a": {"prediction": [1], "name": ["dog"], "labels_right": 0},
       "b": {"prediction": null, "name": null, "labels_right": 0}}]})"));
@@ -178,7 +182,7 @@ TEST(ChangesJson, OfValues) {
                                         .a = {.values = {1.5F, 2}, .error = 0.25},
                                         .b = {.values = {kNan, 2}, .error = double{kInf}}}}};
   EXPECT_EQ(changes_json(changes, {}), Json::parse(R"({"closer": 1, "farther": 2, "first": [
-      {"index": 3, "label": [1.0, 2.0], "a": {"prediction": [1.5, 2.0], "error": 0.25},
+      {"index": 3, "sample_name": null, "label": [1.0, 2.0], "a": {"prediction": [1.5, 2.0], "error": 0.25},
        "b": {"prediction": [null, 2.0], "error": null}, "change": null}]})"));
 }
 

@@ -175,7 +175,14 @@ const std::vector<Refusal> kOtherSamples{
     {"TaskWithALineBreak", [](RunFile& run) { run.attribute("task", "a\nb"); },
      "are of the tasks multiclass and a\\x0ab", ErrorKind::usage},
     {"DataSet", [](RunFile& run) { run.attribute("data_identity", "fedcba98765432101111"); },
-     "not of the same samples: data_identity is 0123456789abcdef… and fedcba9876543210…. Evaluate"},
+     "not of the same samples: data_identity is 0123456789abcdef… and fedcba9876543210…. Evaluate "
+     "both models on one data set. Data sets that prepare the same samples differently need names "
+     "of samples (/samples/name) and checksums."},
+    {"SamplesOfBAlone",
+     [](RunFile& run) {
+       run.attribute("data_identity", "fedcba98765432101111").attribute("data_samples", "aaaa");
+     },
+     "not of the same samples: data_identity is 0123456789abcdef… and fedcba9876543210…"},
     {"FewerSamples",
      [](RunFile& run) {
        run.column<std::int64_t>("index", {3, 5});
@@ -203,8 +210,40 @@ INSTANTIATE_TEST_SUITE_P(Refusals, OtherSamplesTest, testing::ValuesIn(kOtherSam
 TEST_F(SavedRunTest, TheSameSamplesAreOfOneOrder) {
   const SavedRun a(run_.write(in("a")));
   const SavedRun b(run_.attribute("model", "other.pt").write(in("b")));
-  EXPECT_NO_THROW(require_same_samples(a, b));
+  EXPECT_EQ(require_same_samples(a, b), std::nullopt);
 }
+
+TEST_F(SavedRunTest, TheSameSamplesMayBePreparedDifferently) {
+  run_.attribute("data_samples", "aaaa");
+  RunFile other = run_;
+  other.attribute("data_identity", "fedcba98765432101111").attribute("data", "large\x1b.h5");
+  EXPECT_EQ(require_same_samples(SavedRun(run_.write(in("a"))), SavedRun(other.write(in("b")))),
+            "A and B are of the same samples, prepared differently: B's data set is large\\x1b.h5");
+  const SavedRun b(in("b"));
+  EXPECT_EQ(b.info().data, "large\x1b.h5");
+  EXPECT_EQ(b.info().data_identity, "fedcba98765432101111");
+}
+
+const std::vector<Refusal> kNotTheSame{
+    {"Samples", [](RunFile& run) { run.attribute("data_samples", "bbbb"); }, "data_identity is"},
+    {"NoSamples", [](RunFile& run) { run.without("data_samples"); }, "data_identity is"},
+    {"EmptySamples", [](RunFile& run) { run.attribute("data_samples", ""); }, "data_identity is"},
+    {"FewerSamples",
+     [](RunFile& run) {
+       run.column<std::int64_t>("index", {3, 5});
+     },
+     "there are 3 and 2. Evaluate both with the same --limit."},
+};
+
+class OtherPreparationTest : public SavedRunTest, public testing::WithParamInterface<Refusal> {};
+
+TEST_P(OtherPreparationTest, IsOfTheSameSamplesOrRefused) {
+  run_.attribute("data_samples", "aaaa");
+  RunFile other = run_;
+  GetParam().spoil(other.attribute("data_identity", "fedcba98765432101111"));
+  EXPECT_THAT(refusal_of(run_, other, GetParam().kind), HasSubstr(GetParam().text));
+}
+INSTANTIATE_TEST_SUITE_P(Refusals, OtherPreparationTest, testing::ValuesIn(kNotTheSame), case_name);
 
 // Their rows are no samples, or their values are not right or wrong by themselves.
 TEST_F(SavedRunTest, TasksWithoutAPairedTestAreRefused) {

@@ -128,6 +128,27 @@ TEST(TextReport, ClassesHaveTheirNamesUnlessTheseAreLong) {
                           "  sample 9, label 2: 2 (0.500) -> 3 (0.125)"));
 }
 
+TEST(TextReport, SamplesHaveTheirNamesUnlessTheseAreLong) {
+  Comparison comparison = made();
+  comparison.samples.names = {{8, "cats/8\x1b.png"}, {9, std::string(121, 'x')}};
+  comparison.changes = ClassChanges{.counts = {.right_to_wrong = 3},
+                                    .first = {{.index = 8, .a = {0, 0.5}, .b = {1, 0.25}},
+                                              {.index = 9, .a = {0, 0.5}, .b = {1, 0.25}},
+                                              {.index = 10, .a = {0, 0.5}, .b = {1, 0.25}}}};
+  auto lines = change_lines(comparison);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[1], "  sample 8 'cats/8\\x1b.png', label 0: 0 (0.500) -> 1 (0.250)");
+  EXPECT_THAT(lines[2], StartsWith("  sample 9, label"));
+  EXPECT_THAT(lines[3], StartsWith("  sample 10, label"));
+  comparison.changes =
+      ValueChanges{.farther = 1, .first = {{.index = 8, .targets = {1}, .a = {}, .b = {}}}};
+  EXPECT_THAT(change_lines(comparison).back(), StartsWith("  sample 8 'cats/8\\x1b.png', target"));
+  comparison.changes =
+      LabelSetChanges{.counts = {.wrong_to_right = 1},
+                      .first = {{.index = 8, .scored = 4, .labels = {}, .a = {}, .b = {}}}};
+  EXPECT_THAT(change_lines(comparison).back(), StartsWith("  sample 8 'cats/8\\x1b.png', 0 -> 0"));
+}
+
 TEST(TextReport, WhereNoChangeIsListedNoneIsMissed) {
   Comparison comparison = made();
   comparison.changes = ClassChanges{.counts = {.wrong_to_right = 7}, .first = {}};

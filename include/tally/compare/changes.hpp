@@ -89,4 +89,15 @@ struct ValueChanges {
 
 using Changes = std::variant<ClassChanges, LabelSetChanges, ValueChanges>;
 
+// Global indices of the samples that are listed.
+inline std::vector<std::int64_t> listed_indices(const Changes& changes) {
+  std::vector<std::int64_t> indices;
+  std::visit(
+      [&](const auto& of_kind) {
+        for (const auto& change : of_kind.first) indices.push_back(change.index);
+      },
+      changes);
+  return indices;
+}
+
 }  // namespace tally::compare

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct RunInfo {
   std::string model_sha256;
   std::string weights_sha256;      // empty: the model's own
   std::string predictions_digest;  // as in the report
+  std::string data = {};           // path of the data set
+  std::string data_identity = {};
 };
 
 struct MetricDifference {
@@ -66,6 +69,8 @@ struct ComparedSamples {
   std::int64_t count = 0;
   std::int64_t ignored = 0;
   std::vector<std::string> class_names;  // empty if not known
+  // Of those that are listed, by index, as far as they are known: the caller's to fill in.
+  std::map<std::int64_t, std::string> names = {};
 
   std::int64_t scored() const { return count - ignored; }
 };
@@ -95,7 +100,8 @@ Conclusion conclude(const Comparison& comparison);
 
 // `a` and `b` are result folders or their predictions.h5. Error(usage): no results, a task that
 // cannot be compared, a metric that is not known or that these columns cannot give. Error(dataset):
-// damaged files, missing columns, results that are not of the same samples.
+// damaged files, missing columns, results that are not of the same samples. Samples that data sets
+// with names and checksums hold in other preparations are the same; a note says so.
 Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::path& b,
                         const Options& options);
 
