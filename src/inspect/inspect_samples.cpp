@@ -82,11 +82,20 @@ std::int64_t class_of_name(std::string_view option, const std::string& name,
   return first - names.begin();
 }
 
+// Those of --classes-by name are the model's, which the data set numbers otherwise.
+bool has_classes_of_data(const SavedRows& saved) { return saved.attribute("classes_by") != "name"; }
+
 std::optional<std::int64_t> class_of(const SavedRows& saved, const DataOfRows& data,
                                      std::string_view option, const std::string& word) {
   if (word.empty()) return std::nullopt;
   if (!predictions::has_classes(saved.task())) return 0;  // choose_rows() refuses the option then
   const auto number = parse_number<std::int64_t>(word);
+  if (!number && !has_classes_of_data(saved)) {
+    throw Error(ErrorKind::usage,
+                format("{} is '{}', but these classes are the model's (--classes-by name)", option,
+                       printable(word)),
+                "Give the class's number, which the report has beside its name.");
+  }
   if (!number) {
     return class_of_name(option, word, data.need(format("{} by name", option)).info().class_names);
   }
@@ -204,7 +213,8 @@ std::vector<std::string> inspect_samples(const std::string& file,
     log::note(format("names, groups and texts of the data set are not shown: {}", data.lack));
   }
   std::vector<std::string> lines{heading(saved, chosen)};
-  const auto names = data.metadata ? data.metadata->info().class_names : std::vector<std::string>{};
+  std::vector<std::string> names;
+  if (data.metadata && has_classes_of_data(saved)) names = data.metadata->info().class_names;
   predictions::DetailsOf more;
   if (data.metadata) more = [&](std::int64_t index) { return data.metadata->of(index); };
   for (auto& line : predictions::show_rows(saved, chosen.rows, names, more)) {

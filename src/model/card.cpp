@@ -209,8 +209,9 @@ ModelCard parse_fields(const CardField& root) {
   if (root.has("recipe")) card.recipe = parse_recipe(root.at("recipe"));
   if (root.has("num_classes")) card.num_classes = positive_integer(root.at("num_classes"));
   if (root.has("class_names")) {
-    const auto num_classes = positive_integer(root.at("num_classes"));
-    card.class_names = parse_class_names(root.at("class_names"), num_classes);
+    // A network that scores each token has no num_classes; its last dimension has as many scores.
+    card.class_names = parse_class_names(root.at("class_names"),
+                                         card.num_classes.value_or(card.outputs[0].shape.back()));
   }
   if (root.has("weights")) {
     constexpr std::array<std::string_view, 2> kWeights{"swappable", "frozen"};

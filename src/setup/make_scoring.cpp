@@ -2,6 +2,7 @@
 #include <tally/setup/make_scoring.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <tally/base/error.hpp>
@@ -10,6 +11,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/data/label_sets.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/session/local_result.hpp>
 
@@ -122,10 +124,36 @@ std::string task_in_force(const std::string& asked, const data::DataSetInfo& inf
               "Leave --task out, or prepare the data for that task.");
 }
 
+tasks::RightClasses right_classes_of(const comm::Communicator& comm,
+                                     const EvaluationSession& session, const std::string& task,
+                                     Notes& notes) {
+  auto& set = *session.data.set;
+  if (!is_task(task, TaskKind::multiclass) || !data::has_label_sets(set.info())) return {};
+  auto sets = std::make_shared<data::LabelSets>();
+  comm::agree_on(comm, [&] {
+    if (session.hardware.device.kind != DeviceKind::cpu) {
+      throw Error(ErrorKind::usage,
+                  "several classes are right for samples of this data set (/targets/labels), which "
+                  "GPUs do not score",
+                  "Use --device cpu; or --save logits, and 'tally score' with this data set.");
+    }
+    const auto limit = session.config.scoring.limit, all = set.info().num_samples;
+    *sets = data::read_label_sets(set, limit > 0 ? std::min(limit, all) : all);
+  });
+  notes.add(
+      "several classes may be right for a sample (/targets/labels): the best ranked of them counts "
+      "as its label");
+  // A warm-up batch may have more samples than the data set.
+  return [sets = std::move(sets)](std::int64_t sample) {
+    return sample < sets->num_samples() ? sets->of(sample) : std::span<const std::int64_t>();
+  };
+}
+
 Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& config,
                      std::string task_name, const data::DataSetInfo& info,
                      std::optional<metrics::OutputKind> outputs,
-                     const std::optional<model::ModelCard>& card) {
+                     const std::optional<model::ModelCard>& card,
+                     tasks::RightClasses right_classes) {
   Scoring scoring;
   scoring.task_name = std::move(task_name);
   const auto class_weights =
@@ -136,7 +164,9 @@ Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& co
   }
   comm::agree_on(comm, [&] {
     scoring.outputs = outputs ? *outputs : output_kind(config, scoring.task_name, card);
-    scoring.task = tasks::make_task(task_options(config, scoring, info, class_weights, card));
+    auto options = task_options(config, scoring, info, class_weights, card);
+    options.right_classes = std::move(right_classes);
+    scoring.task = tasks::make_task(options);
     check_state_size(*scoring.task->layout());
     check_intervals(*scoring.task, config.results.intervals);
     if (keeps_records(*scoring.task)) check_spill_folder(config.results);

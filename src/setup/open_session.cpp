@@ -171,8 +171,9 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   }
   phases.lap(has_model ? "load_model" : "read_predictions");
   if (has_model) match_classes(comm, session, notes);
+  auto right_classes = right_classes_of(comm, session, task, notes);
   session.scoring = make_scoring(comm, config, task, session.data.set->info(), outputs,
-                                 session.model.predictor->card());
+                                 session.model.predictor->card(), std::move(right_classes));
   choose_valid_classes(comm, session, notes);
   session.execution.batch_size = settled_batch_size(comm, session, notes);
   if (session.source->runs_predictor()) bind_model_to_data(comm, session, notes);

@@ -12,6 +12,8 @@ import small
 import torch
 from conftest import Evaluate, Small
 from launch import Program
+from tally_data import DataSetWriter
+from timm.data.real_labels import RealLabelsImagenet
 from timm.utils import accuracy as timm_accuracy
 
 ORDER = [3, 0, 6, 1, 2, 5, 4]  # class i of the data set is ORDER[i] of the model
@@ -41,6 +43,14 @@ def test_labels_by_name(named: Path, small_case: Small, evaluate: Evaluate, tmp_
     assert found.report["metrics"] == expected.report["metrics"]
     assert [row["name"] for row in found.report["per_class"]] == NAMES
     assert found.report["digests"]["class"] != evaluate(named, small_case.data, "--classes-by", "index").report["digests"]["class"]
+
+
+def test_inspect_knows_whose_classes_they_are(named: Path, small_case: Small, evaluate: Evaluate, tally: Program) -> None:
+    saved = evaluate(named, small_case.data, "--classes-by", "name").folder
+    shown = tally("inspect", saved, "--worst", 3).must_succeed().stdout
+    assert "class 1" not in shown  # the names in the data set are those of other numbers
+    tally("inspect", saved, "--worst", 3, "--class", "class 1").must_fail(2, "are the model's (--classes-by name)")
+    tally("inspect", saved, "--worst", 3, "--class", 1).must_succeed()
 
 
 def test_labels_by_index(named: Path, small_case: Small, evaluate: Evaluate) -> None:
@@ -103,3 +113,31 @@ def test_files_that_are_wrong(small_case: Small, tally: Program, tmp_path: Path,
     options = ("--valid-classes", valid, "--output", tmp_path / "run")
     run = tally("evaluate", "--model", small_case.model, "--data", small_case.data, *options)
     run.must_fail(2, words)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_several_right_classes_as_timm_has_them(
+    small_case: Small, evaluate: Evaluate, score: Evaluate, tmp_path: Path, ranks: int
+) -> None:
+    """As ImageNet's reassessed labels: each sample has a set of right classes, and without any it is not scored."""
+    rng = np.random.default_rng(28)
+    sets = [sorted(rng.choice(small.NUM_CLASSES, rng.integers(0, 4), replace=False).tolist()) for _ in small_case.samples.labels]
+    data = tmp_path / "real.h5"
+    with DataSetWriter(
+        data, task="multiclass", num_classes=small.NUM_CLASSES, num_samples=len(sets), ignore_index=-1
+    ) as out:
+        out.add_image("image", height=8, width=8, encoding=small.ENCODING, data=small_case.samples.images)
+        out.add_label_sets(sets)
+    metrics = ("--metrics", "accuracy,accuracy_top3,loss")
+    found = evaluate(small_case.model, data, *metrics, "--save", "labels,logits", ranks=ranks)
+    (tmp_path / "real.json").write_text(json.dumps(sets))
+    names = [f"ILSVRC2012_val_{i + 1:08d}.JPEG" for i in range(len(sets))]
+    reference = RealLabelsImagenet(names, real_json=str(tmp_path / "real.json"), topk=(1, 3))
+    columns = small.columns(found.folder / "predictions.h5")
+    reference.add_result(torch.from_numpy(columns["logits"]))
+    assert found.value("accuracy") == pytest.approx(reference.get_accuracy(k=1) / 100, abs=1e-12)
+    assert found.value("accuracy_top3") == pytest.approx(reference.get_accuracy(k=3) / 100, abs=1e-12)
+    assert found.report["samples"]["ignored"] == sum(not one for one in sets) > 0
+    again = score(found.folder, data, *metrics, ranks=ranks)
+    assert again.digests == found.digests
+    assert again.report["metrics"] == found.report["metrics"]

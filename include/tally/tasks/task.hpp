@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +30,9 @@ namespace tally::tasks {
 // Groups of columns that `--save` takes; an empty list saves nothing.
 enum class SaveColumns { labels, topk, probabilities, logits, masks };
 
+// The classes that are right for a sample, by its index; they outlive the call.
+using RightClasses = std::function<std::span<const std::int64_t>(std::int64_t)>;
+
 struct TaskOptions {
   std::string task{task_name(TaskKind::multiclass)};
   metrics::OutputKind outputs = metrics::OutputKind::logits;
@@ -43,6 +47,9 @@ struct TaskOptions {
   bool keep_rows = false;
   // Whether outputs are what predictions.h5 holds, not what a model returned.
   bool are_saved = false;
+  // Multiclass, where several classes may be right for a sample: the one with the best score counts
+  // as its label; a sample without any has its own label.
+  RightClasses right_classes = {};
   // Of question answering.
   AnswerLimits answer_limits = {};
   AnswerPolicy answer_policy = {};

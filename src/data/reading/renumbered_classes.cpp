@@ -9,6 +9,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/data/label_sets.hpp>
 
 #include "dataset_error.hpp"
 #include "schema/allowed_values.hpp"
@@ -42,6 +43,7 @@ RenumberedClasses::RenumberedClasses(const DataSetInfo& stored, std::int64_t num
     if (num_classes == stored.num_classes) return;
     refuse(stored, format("it has {} labels, the model {}", stored.num_classes, num_classes));
   }
+  if (has_label_sets(stored)) refuse(stored, "several may be right for a sample");
   if (label != LabelShape::one && label != LabelShape::mask) {
     refuse(stored, format("labels of the task {} are no classes", stored.task));
   }

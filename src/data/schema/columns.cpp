@@ -13,6 +13,7 @@
 #include "schema/allowed_values.hpp"
 #include "schema/checksums.hpp"
 #include "schema/image_attributes.hpp"
+#include "schema/optional_tables.hpp"
 #include "schema/task_rules.hpp"
 
 namespace tally::data {
@@ -195,6 +196,8 @@ void check_table(const hdf5::Reader& file, const hdf5::DatasetInfo& stored, cons
       format("has shape {}, expected {}", to_string(stored.shape), to_string(expected)));
 }
 
+}  // namespace
+
 void read_table(const hdf5::Reader& file, const TableRule& rule, DataSetInfo& info) {
   const hdf5::Dataset dataset = file.dataset(rule.path);
   check_element(file, dataset.info(), {&rule.element, 1});
@@ -203,16 +206,7 @@ void read_table(const hdf5::Reader& file, const TableRule& rule, DataSetInfo& in
   info.tables.back().signs.assign(rule.signs.begin(), rule.signs.end());
 }
 
-void read_sample_names(const hdf5::Reader& file, DataSetInfo& info) {
-  if (!file.exists(kSampleNames)) return;
-  for (const TableRule& rule : sample_name_tables()) {
-    if (!file.exists(rule.path)) {
-      throw_dataset_error(file.path(), rule.path,
-                          format("is missing; {} is a ragged array", kSampleNames));
-    }
-    read_table(file, rule, info);
-  }
-}
+namespace {
 
 void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
   const TaskRules& rules = rules_of(info);
@@ -221,7 +215,7 @@ void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
     read_table(file, rule, info);
   }
   // A unit of several samples has an id of its own; its samples are not named.
-  if (!has_units(rules)) return read_sample_names(file, info);
+  if (!has_units(rules)) return read_optional_tables(file, info);
   // The first table of a task with units has a row for each of them (TaskRules::tables).
   info.num_units = info.tables.front().num_rows;
   if (info.num_units > 0) return;

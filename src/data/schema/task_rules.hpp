@@ -81,6 +81,9 @@ const TaskRules& question_answering_rules();
 // Of every task whose units are samples, where the group kSampleNames is there.
 inline constexpr std::string_view kSampleNames = "/samples/name";
 std::span<const TableRule> sample_name_tables();
+// Of the task multiclass, where the group kLabelSets is there.
+inline constexpr std::string_view kLabelSets = "/targets/labels";
+std::span<const TableRule> label_set_tables();
 
 // Null for a task that this version does not read.
 const TaskRules* find_task(std::string_view name);

@@ -76,6 +76,7 @@ void check_tables(DataSet& data_set) {
   check_lengths(data_set);
   check_offsets(data_set);
   check_sample_names(data_set);
+  check_label_sets(data_set);
   if (has_units(rules)) check_units(data_set);
   if (rules.check_tables != nullptr) rules.check_tables(data_set);
 }

@@ -31,5 +31,7 @@ void check_tables(DataSet& data_set);
 
 // Of these, that names of samples are text of no more bytes than they may have.
 void check_sample_names(DataSet& data_set);
+// That no class stands twice among the right ones of a sample.
+void check_label_sets(DataSet& data_set);
 
 }  // namespace tally::data

@@ -11,6 +11,7 @@
 
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
+#include "multiclass/best_right_classes.hpp"
 #include "multiclass/multiclass_columns.hpp"
 
 namespace tally::tasks {
@@ -79,7 +80,7 @@ class MulticlassScorer : public BatchScorer {
     check_classes(scores.shape, config_.options.metrics.num_classes);
     check_rows(batch);
     first_index_ = batch.first_index;
-    const TensorView& labels = label_of(batch, config_.options, config_.label_position);
+    const TensorView labels = labels_of(batch, scores);
     // On a GPU the pass counts there, and only records are brought to the host; scores follow where
     // columns need them.
     pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, stats_);
@@ -96,7 +97,15 @@ class MulticlassScorer : public BatchScorer {
   }
 
  private:
+  TensorView labels_of(const ScoredBatch& batch, const TensorView& scores) {
+    const TensorView& own = label_of(batch, config_.options, config_.label_position);
+    if (!config_.options.right_classes) return own;
+    best_labels_ = best_right_classes(batch, scores, own, config_.options.right_classes);
+    return contiguous_view(best_labels_.data(), DType::i64, {batch.num_samples});
+  }
+
   const MulticlassConfig& config_;
+  std::vector<std::int64_t> best_labels_;  // where several classes may be right
   metrics::MulticlassPass pass_;
   metrics::BatchStatistics stats_;
   HostScores scores_;
