@@ -5,6 +5,7 @@
 --model is a torchvision or timm name (resnet18, torchvision:resnet18, timm:convnext_tiny), or a function of your own
 that returns a torch.nn.Module: package.module:function (the current directory is searched) or path/to/file.py:function.
 hf:FOLDER is a transformers model: its config.json and weights; one without weights, or a config.json, is made anew.
+--pretrained takes the weights that torchvision or timm publish for their model, from their caches on this machine;
 --weights is whatever tally evaluate --weights takes (docs/checkpoints.md), and tally itself reads it: a state_dict, a
 training checkpoint, .safetensors, shards, a folder; without it the weights are as the constructor left them. What is
 written must give what the model gives, on batches of other sizes.
@@ -16,8 +17,10 @@ size only.
 """
 
 import argparse
+import json
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +28,11 @@ import torch
 
 from tally_data.atomic import atomic_path, check_output
 from tally_data.errors import ModelError, UsageError, run_tool
-from tally_data.options import ToolParser, add_image_options, add_output_options, positive
 from tally_export.card import Description, describe, make_card, take_own_card
 from tally_export.hugging_face import PREFIX, find_hugging_face
-from tally_export.outputs import KINDS, check_outputs, num_classes_of, return_only
+from tally_export.options import DTYPES, asked_of_constructor, check_options, make_parser
+from tally_export.outputs import check_outputs, num_classes_of, return_only
 from tally_export.silence_inductor import silence_inductor
-from tally_export.recipe_choice import RECIPE_HELP
 from tally_export.verify_export import Outputs, differ, run_module
 from tally_export.resolve import find_model
 from tally_export.sequences import UNLIMITED, SequenceForm
@@ -42,110 +44,45 @@ from tally_export.torchscript import (
     save_and_verify,
 )
 from tally_export.training_mode import training_notes, why_random
-from tally_export.weights import digest_of, load_weights
+from tally_export.weights import WeightsFile, load_weights
 
-DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 AS_MADE = "as the function made them"
-PACKAGE_OPTIONS = {"swappable": False, "device": "cpu", "batch_size": None, "cpu_isa": "default", "max_autotune": False}
-
-
-def sizes(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(positive(part) for part in text.split(","))
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not of the form C,H,W, such as 3,224,224") from None
-
-
-def words(text: str) -> tuple[str, ...]:
-    found = tuple(part.strip() for part in text.split(","))
-    if not all(found) or len(set(found)) != len(found):
-        raise argparse.ArgumentTypeError(f"'{text}' is not of the form A,B,... with different names")
-    return found
-
-
-def make_parser() -> argparse.ArgumentParser:
-    parser = ToolParser(__doc__)
-    parser.add_argument("--model", required=True, metavar="NAME", help="library name, module:function or hf:FOLDER")
-    parser.add_argument("--hf-class", metavar="NAME", help="of transformers; default: the one that config.json names")
-    parser.add_argument("--weights", type=Path, metavar="PATH", help="weights to load")
-    parser.add_argument(
-        "--weights-key", metavar="KEY", help="where in a checkpoint the state_dict is (default: usual keys)"
-    )
-    parser.add_argument(
-        "--weights-prefix", metavar="PREFIX", help="taken off the names; tensors without it are left out"
-    )
-    parser.add_argument("--format", choices=("torchscript", "pt2"), default="torchscript",
-                        help="form of the file (default: torchscript)")
-    add_output_options(parser, "the model file (.pt, .pt2)")
-    parser.add_argument("--num-classes", type=positive, metavar="C", help="given to the model's constructor")
-    parser.add_argument(
-        "--input-shape",
-        type=sizes,
-        metavar="C,H,W",
-        help="of one sample; default: what the model says, or found by trying",
-    )
-    parser.add_argument("--outputs", choices=KINDS, help="what the model returns, default logits")
-    parser.add_argument(
-        "--output-names", type=words, metavar="A,B,...",
-        help="where it returns a tuple, of its first tensors; where a dict, which of its tensors are wanted",
-    )  # fmt: skip
-    parser.add_argument("--recipe", metavar="TAG", help=RECIPE_HELP)
-    parser.add_argument(
-        "--precision", choices=tuple(DTYPES), default="fp32", help="of weights and input, default %(default)s"
-    )
-    parser.add_argument(
-        "--script", action="store_true", help="compile the source instead of tracing an example"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="for weights that are not loaded, default %(default)s"
-    )
-    package = parser.add_argument_group("for --format pt2")
-    package.add_argument("--swappable", action="store_true", help="let tally evaluate --weights replace the weights")
-    package.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="to run on, default %(default)s")
-    package.add_argument(
-        "--batch-size", type=positive, metavar="N", help="the only batch size it takes; default: any"
-    )
-    package.add_argument(
-        "--cpu-isa",
-        choices=("default", "avx2", "avx512"),
-        default="default",
-        help="instruction set of the processors it is to run on; default: this machine's",
-    )
-    package.add_argument(
-        "--max-autotune", action="store_true", help="with --device cuda: time several kernels for each operation"
-    )
-    add_image_options(parser, None)
-    return parser
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A module ready for export, in its precision; weights: their file; notes: what the user should know."""
+    """A module ready for export, in its precision; notes: what the user should know."""
 
     module: torch.nn.Module
     name: str
     form: Description | SequenceForm
     dtype: torch.dtype
-    weights: Path | None
+    weights: WeightsFile | None
     notes: tuple[str, ...]
     is_own: bool = False  # made by the user's code, which may have loaded weights
+    kwargs: dict[str, Any] = field(default_factory=dict)
 
     def card(self, outputs: list[Outputs], facts: dict[str, Any]) -> dict[str, Any]:
-        weights: dict[str, str | None] | None = {"origin": AS_MADE} if self.is_own else None
-        if self.weights is not None:
-            weights = {"path": self.weights.name, "sha256": digest_of(self.weights)}
+        weights = self.weights.card_entry() if self.weights else {"origin": AS_MADE} if self.is_own else None
         source = {"model": self.name, "torch": torch.__version__, "weights": weights}
+        if self.kwargs:
+            source["kwargs"] = json.loads(json.dumps(self.kwargs, default=repr))
         return make_card(self.form.card_entries(outputs, self.dtype), facts, source)
 
 
 def from_library(args: argparse.Namespace) -> Subject:
     """Of torchvision, timm or the user: takes images or the like."""
-    found = find_model(args.model, args.num_classes)
+    found = find_model(args.model, asked_of_constructor(args))
     form = describe(args, take_own_card(found.module), found)
     if args.format == "pt2":
         form = replace(form, any_size=False)
         return_only(found.module, form.names)
-    return Subject(found.module, found.name, form, DTYPES[args.precision], None, (), found.is_own)
+    weights, notes = None, ()
+    if found.pretrained:
+        weights = WeightsFile(found.pretrained.path, found.pretrained.published.tag)
+        notes = found.pretrained.notes
+    kwargs = dict(args.model_kwargs or [])
+    return Subject(found.module, found.name, form, DTYPES[args.precision], weights, notes, found.is_own, kwargs)
 
 
 def from_hugging_face(args: argparse.Namespace) -> Subject:
@@ -154,18 +91,20 @@ def from_hugging_face(args: argparse.Namespace) -> Subject:
     if args.recipe is not None and isinstance(found.form, SequenceForm):
         raise UsageError("--recipe is for models of images")
     notes = () if found.note is None else (found.note,)
-    return Subject(found.module, found.name, found.form, DTYPES[args.precision], found.weights, notes)
+    weights = found.weights and WeightsFile(found.weights)
+    return Subject(found.module, found.name, found.form, DTYPES[args.precision], weights, notes)
 
 
 def find_subject(args: argparse.Namespace) -> Subject:
     torch.manual_seed(args.seed)
     found = from_hugging_face(args) if args.model.startswith(PREFIX) else from_library(args)
     module = found.module.eval().to(found.dtype)  # first: weights are then rounded once, as by tally evaluate
+    found = replace(found, module=module)
     if args.weights is None:
-        return replace(found, module=module)
+        return found
     options = {"weights-key": args.weights_key, "weights-prefix": args.weights_prefix}
     notes = load_weights(module, found.name, args.weights, options, args.output.absolute().parent)
-    return replace(found, module=module, weights=args.weights, notes=(*found.notes, *notes))
+    return replace(found, weights=WeightsFile(args.weights), notes=(*found.notes, *notes))
 
 
 def write_torchscript(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> tuple[str, list[str]]:
@@ -255,43 +194,15 @@ def export(args: argparse.Namespace) -> str:
 
 def origin_of_weights(args: argparse.Namespace, subject: Subject) -> str:
     if subject.weights is not None:
-        return f"weights {subject.weights.name}"
+        return f"weights {subject.weights}"
     return f"weights {AS_MADE}" if subject.is_own else f"random weights (seed {args.seed})"
 
 
-def check_model_options(args: argparse.Namespace) -> None:
-    if not args.model.startswith(PREFIX):
-        if args.hf_class is not None:
-            raise UsageError("--hf-class is for --model hf:FOLDER")
-        return
-    of_images = ("input_shape", "channels", "scale", "mean", "std")
-    for name in ("num_classes", "outputs", "output_names", "script", *of_images):
-        if getattr(args, name):
-            raise UsageError(f"--{name.replace('_', '-')} is not for models of transformers, whose config.json says it")
-
-
-def check_options(args: argparse.Namespace) -> None:
-    check_model_options(args)
-    for name in ("weights_key", "weights_prefix"):
-        if getattr(args, name) is not None and args.weights is None:
-            raise UsageError(f"--{name.replace('_', '-')} is given without --weights")
-    if args.format == "pt2":
-        if args.script:
-            raise UsageError("--script is for --format torchscript")
-        if args.max_autotune and args.device != "cuda":
-            raise UsageError("--max-autotune is for --device cuda")
-        return
-    if args.output.suffix == ".pt2":
-        raise UsageError(f"'{args.output}' is named like a compiled package: add --format pt2, or name it .pt")
-    for name, default in PACKAGE_OPTIONS.items():
-        if getattr(args, name) != default:
-            raise UsageError(f"--{name.replace('_', '-')} is for --format pt2")
-
-
 def main() -> None:
-    args = make_parser().parse_args()
+    args = make_parser(__doc__).parse_args()
     check_options(args)
     check_output(args.output, args.overwrite)
+    os.environ["HF_HUB_OFFLINE"] = "1"  # before its library is loaded: what is not on this machine is not looked for
     quiet_torchscript()
     print(export(args))
 

@@ -13,12 +13,12 @@ from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import ModelError, UsageError
 from tally_data.options import image_encoding
 
+from .constructor import FoundModel
 from .outputs import OutputNames, find_output_names, num_classes_of, shapes_in_words
 from .probe import try_image_shapes
 from .recipe import Recipe
 from .recipe_choice import choose_recipe
 from .verify_export import UNLIKE_ROWS, Batch, Checks, Names, Outputs, random_batch, unlike_values
-from .resolve import FoundModel
 
 CARD_VERSION = 1
 EXAMPLE_ROWS = 4  # of the batch that TorchScript is traced with
@@ -161,7 +161,8 @@ def _input_shape(
     args: argparse.Namespace, given: dict[str, Any], found: FoundModel, recipe: Recipe | None
 ) -> tuple[tuple[int, ...], bool]:
     """Of one sample, and whether it is one of many sizes of image."""
-    by_recipe = (3, *recipe.crop) if recipe and recipe.crop else None
+    channels = found.input_shape[0] if found.input_shape else 3
+    by_recipe = (channels, *recipe.crop) if recipe and recipe.crop and not args.img_size else None
     shape = args.input_shape or given.get("shape") or by_recipe or found.input_shape
     if isinstance(shape, list) and shape[:1] == ["batch"]:
         shape = shape[1:]
@@ -178,16 +179,20 @@ def _input_shape(
 def describe(args: argparse.Namespace, own: dict[str, Any], found: FoundModel) -> Description:
     """Options win over the module's own card, then what the library says, then what trying shows."""
     given, outputs = _only_input(own), find_output_names(args, own)
-    choice = choose_recipe(args.recipe, found, args.num_classes, args.weights, args.input_shape)
+    size = args.input_shape[1:] if args.input_shape else args.img_size
+    choice = choose_recipe(args.recipe, found, args.num_classes, args.weights, size)
     shape, any_size = _input_shape(args, given, found, choice.recipe)
     if not any_size:
         choice = choice.for_size(shape[1:])
+    if args.in_chans:
+        choice = choice.for_channels(args.in_chans)
     normalisation = _asked_normalisation(args, _own_normalisation(own), choice.recipe, shape[0])
     if normalisation is not None and (len(shape) != 3 or normalisation.num_channels != shape[0]):
         raise UsageError(
             f"channels {normalisation.channels} do not fit the input shape {','.join(map(str, shape))}"
         )
-    return Description(given.get("name", "image"), shape, any_size, outputs, normalisation, choice.recipe, choice.note)
+    name = given.get("name", "image")
+    return Description(name, shape, any_size, outputs, normalisation, choice.recipe, choice.note)
 
 
 def make_card(entries: dict[str, Any], facts: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:

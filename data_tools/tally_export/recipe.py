@@ -66,11 +66,11 @@ def differing(recipes: Iterable[Recipe]) -> list[str]:
     return [name for name, values in found.items() if len(values) > 1]
 
 
-def of_timm(name: str, config: dict[str, Any], input_shape: tuple[int, ...] | None = None) -> Recipe:
-    """As timm's own validation prepares images. config: a pretrained_cfg; input_shape: [C, H, W] in place of its size."""
+def of_timm(name: str, config: dict[str, Any], size: tuple[int, ...] | None = None) -> Recipe:
+    """As timm's own validation prepares images. config: a pretrained_cfg; size: height and width in place of its own."""
     from timm.data import resolve_data_config
 
-    asked = {"input_size": input_shape} if input_shape else {}
+    asked = {"input_size": (3, *size)} if size else {}
     found = resolve_data_config(asked, pretrained_cfg=config, use_test_size=True)
     crop = (int(found["input_size"][1]), int(found["input_size"][2]))
     share = float(found["crop_pct"])

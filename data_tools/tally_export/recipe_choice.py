@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which recipe the card of a model has: of the weights that --recipe, their name or their file says, or of all of them."""
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tally_data.encoding import ImageEncoding
 from tally_data.errors import UsageError
 
-from .recipe import Recipe, differing, library_recipe, of_timm, of_torchvision, shared_part
-from .resolve import FoundModel
+from .constructor import FoundModel
+from .pretrained import HASH_IN_NAME
+from .published import Published, listed, published_weights
+from .recipe import Recipe, differing, library_recipe, shared_part
 from .weights import digest_of
 
 NONE = "none"
@@ -16,27 +18,16 @@ RECIPE_HELP = (
     "of which weights the card says how images are prepared: IMAGENET1K_V1, augreg_in21k_ft_in1k, a full name such as "
     "timm:resnet18.a1_in1k, or none; default: what the library's weights of that model share"
 )
-_SHOWN = 6  # tags in a note
-_HASH_IN_NAME = re.compile(r"-([0-9a-f]{8,})\.")  # resnet18-f37072fd.pth: how its sha256 begins
 _HUB_FOLDER = "models--timm--"  # in the cache of Hugging Face's hub
 
 
 @dataclass(frozen=True)
-class Published:
-    """One set of weights of a library. tag: as --recipe takes it; file: the name it is published under, or empty."""
-
-    tag: str
-    num_classes: int | None
-    file: str
-    recipe: Recipe
-
-
-@dataclass(frozen=True)
 class Choice:
-    """note: what the user should know of how it was chosen."""
+    """note: what the user should know of how it was chosen; weights: those that are loaded, where they are the library's."""
 
     recipe: Recipe | None
     note: str | None = None
+    weights: Published | None = None
 
     def for_size(self, size: tuple[int, ...]) -> "Choice":
         """For a model that takes images of this height and width, of which the recipe may say nothing."""
@@ -48,7 +39,25 @@ class Choice:
             f"the recipe of {recipe.source} is for images of {theirs}, the model takes {own}: "
             "how they are resized and cropped is not in the card"
         )
-        return Choice(recipe.without_sizes(), f"{self.note}; {note}" if self.note else note)
+        return self._changed(recipe.without_sizes(), note)
+
+    def for_channels(self, channels: int) -> "Choice":
+        """For a model that takes images of so many channels: of one, timm averages the recipe's mean and deviation."""
+        recipe = self.recipe
+        if recipe is None or recipe.encoding is None or recipe.encoding.num_channels == channels:
+            return self
+        encoding = recipe.encoding
+        what = f"the recipe of {recipe.source} is for images of {encoding.num_channels} channels"
+        if channels != 1:
+            note = f"{what}, the model takes {channels}: how they are normalised is not in the card"
+            return self._changed(replace(recipe, encoding=None), note)
+        mean, std = ((sum(values) / len(values),) for values in (encoding.mean, encoding.std))
+        grey = ImageEncoding("L", encoding.scale, mean, std)
+        note = f"{what}: the card has their average, as timm takes it for grey images"
+        return self._changed(replace(recipe, encoding=grey), note)
+
+    def _changed(self, recipe: Recipe, note: str) -> "Choice":
+        return replace(self, recipe=recipe, note=f"{self.note}; {note}" if self.note else note)
 
 
 def choose_recipe(
@@ -56,20 +65,21 @@ def choose_recipe(
     found: FoundModel,
     num_classes: int | None,
     weights: Path | None,
-    input_shape: tuple[int, ...] | None,
+    size: tuple[int, ...] | None,
 ) -> Choice:
-    """asked: of --recipe; num_classes, input_shape: where they were asked for. Raises UsageError for unknown weights."""
-    if asked == NONE:
-        return Choice(None)
-    published = [] if found.is_own else _published(found, input_shape)
+    """asked: of --recipe; num_classes, size: where they were asked for. Raises UsageError for unknown weights."""
+    published = [] if found.is_own else _published(found, size)
+    certain = _certain(found, weights, published)
     if asked is not None:
-        return Choice(recipe_of_tag(asked, found.name, published))
+        return Choice(None if asked == NONE else recipe_of_tag(asked, found.name, published), weights=certain)
     if not published:
         return Choice(None)
-    if exact := [one for one in published if found.name == one.recipe.source]:
-        return Choice(exact[0].recipe)
-    if weights is not None and (choice := _by_file(weights, published)):
-        return choice
+    named = _of_name(weights, published) if weights else None
+    if whose := next((one for one in published if one.name == found.name), certain):
+        return Choice(whose.recipe, weights=named if named is whose else certain)
+    if named:
+        note = f"'{weights}' is taken for {named.name} by its name; --recipe TAG|none says otherwise"
+        return Choice(named.recipe, note, named)
     return _of_all(found, published, num_classes or getattr(found.module, "num_classes", 1000))
 
 
@@ -82,21 +92,21 @@ def recipe_of_tag(asked: str, model: str, published: list[Published]) -> Recipe:
     except UsageError as error:
         if not published:
             raise
-        raise UsageError(f"--recipe: {model} has no weights '{asked}'; it has {_listed(published)}") from error
+        raise UsageError(f"--recipe: {model} has no weights '{asked}'; it has {listed(published)}") from error
 
 
-def _by_file(weights: Path, published: list[Published]) -> Choice | None:
-    """Libraries put the beginning of the sha256 into the names of their files."""
-    hashes = {found[1]: one for one in published if (found := _HASH_IN_NAME.search(one.file))}
-    if hashes and (digest := digest_of(weights)):
-        if of_hash := [one for start, one in hashes.items() if digest.startswith(start)]:
-            return Choice(of_hash[0].recipe)
+def _certain(found: FoundModel, weights: Path | None, published: list[Published]) -> Published | None:
+    """Those of --pretrained, or the library's file: libraries put the beginning of the sha256 into the names of theirs."""
+    if found.pretrained:
+        return next(one for one in published if one.name == found.pretrained.published.name)
+    hashes = {said[1]: one for one in published if (said := HASH_IN_NAME.search(one.file))}
+    digest = digest_of(weights) if weights and hashes else None
+    return next((one for start, one in hashes.items() if digest and digest.startswith(start)), None)
+
+
+def _of_name(weights: Path, published: list[Published]) -> Published | None:
     folders = {part.removeprefix(_HUB_FOLDER) for part in weights.resolve().parts + weights.absolute().parts}
-    for one in published:
-        if weights.name == one.file or one.recipe.source.removeprefix("timm:") in folders:
-            note = f"'{weights}' is taken for {one.recipe.source} by its name; --recipe TAG|none says otherwise"
-            return Choice(one.recipe, note)
-    return None
+    return next((one for one in published if weights.name == one.file or one.full_name in folders), None)
 
 
 def _of_all(found: FoundModel, published: list[Published], num_classes: int) -> Choice:
@@ -106,55 +116,18 @@ def _of_all(found: FoundModel, published: list[Published], num_classes: int) -> 
     if not fitting:
         note = (
             f"how the images are to be prepared is not known: {library} has no weights of {name} for {num_classes} "
-            f"classes; --recipe TAG says it ({_listed(published)})"
+            f"classes; --recipe TAG says it ({listed(published)})"
         )
         return Choice(None, note)
     recipes = [one.recipe for one in fitting]
     recipe = shared_part(found.name, recipes) if len(recipes) > 1 else recipes[0]
-    words = f"images are taken to be prepared as for {library}'s weights of {name} ({_listed(fitting)})"
+    words = f"images are taken to be prepared as for {library}'s weights of {name} ({listed(fitting)})"
     if others := differing(recipes):
         words += f" as far as these agree: they differ in {', '.join(others)}"
     return Choice(recipe if recipe.known else None, f"{words}; --recipe TAG|none says otherwise")
 
 
-def _listed(published: list[Published]) -> str:
-    more = f", … and {len(published) - _SHOWN} more" if len(published) > _SHOWN else ""
-    return ", ".join(one.tag for one in published[:_SHOWN]) + more
-
-
-def _published(found: FoundModel, input_shape: tuple[int, ...] | None) -> list[Published]:
+def _published(found: FoundModel, size: tuple[int, ...] | None) -> list[Published]:
     library, _, model = found.name.partition(":")
     name = model if library == "torchvision" else found.module.pretrained_cfg["architecture"]
-    return published_weights(library, name, input_shape)
-
-
-def published_weights(library: str, model: str, input_shape: tuple[int, ...] | None = None) -> list[Published]:
-    """model: a name of torchvision's, or an architecture of timm's, for images of this [C, H, W]."""
-    return _of_torchvision(model) if library == "torchvision" else _of_timm(model, input_shape)
-
-
-def _of_torchvision(model: str) -> list[Published]:
-    import torchvision
-
-    enum = torchvision.models.get_model_weights(model)
-    return [
-        Published(one.name, len(one.meta["categories"] or ()), one.url.rpartition("/")[2], of_torchvision(one))
-        for one in enum
-    ]
-
-
-def _of_timm(architecture: str, input_shape: tuple[int, ...] | None) -> list[Published]:
-    from timm.models import get_arch_pretrained_cfgs
-
-    configs = get_arch_pretrained_cfgs(architecture)
-    # An architecture may also have a form of which no weights were published.
-    with_weights = {name: config for name, config in configs.items() if config.has_weights} or configs
-    return [
-        Published(
-            name.partition(".")[2] or name,
-            config.num_classes,
-            config.url.rpartition("/")[2] if isinstance(config.url, str) else "",
-            of_timm(name, config.to_dict(), input_shape),
-        )
-        for name, config in with_weights.items()
-    ]
+    return published_weights(library, name, size)

@@ -134,7 +134,8 @@ def _with_tag(model: str, tag: str) -> Recipe:
     library, name = _library_of(model)
     if not library:
         return library_recipe(tag)
-    from .recipe_choice import published_weights, recipe_of_tag
+    from .published import published_weights
+    from .recipe_choice import recipe_of_tag
 
     architecture = name.partition(".")[0]
     return recipe_of_tag(tag, f"{library}:{architecture}", published_weights(library, architecture))
@@ -142,7 +143,7 @@ def _with_tag(model: str, tag: str) -> Recipe:
 
 def _library_of(model: str) -> tuple[str, str]:
     """The library that has a model of this name, torchvision before timm, and the name there; "" where neither has one."""
-    from .resolve import torchvision_names
+    from .library_models import torchvision_names
 
     prefix, _, name = model.rpartition(":")
     if prefix in ("", "torchvision") and name in torchvision_names():

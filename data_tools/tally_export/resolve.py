@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the text of --model to a module: a torchvision or timm name, or a function of the user's own."""
 
-import difflib
 import importlib
 import importlib.util
-import inspect
 import sys
-import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,89 +13,54 @@ from torch import nn
 
 from tally_data.errors import ModelError
 
-
-@dataclass(frozen=True)
-class FoundModel:
-    """name: `torchvision:resnet18`; input_shape: [C, H, W] where the library knows it; is_own: made by the user's code."""
-
-    module: nn.Module
-    name: str
-    input_shape: tuple[int, ...] | None
-    is_own: bool = False
+from .constructor import Asked, FoundModel, call_constructor, described
+from .library_models import library_model, timm_model, torchvision_model
 
 
-def find_model(spec: str, num_classes: int | None) -> FoundModel:
+def find_model(spec: str, asked: Asked) -> FoundModel:
     """Raises ModelError where there is no such model or it cannot be made."""
     library, colon, name = spec.rpartition(":")
     if not colon:
-        return _search_libraries(spec, num_classes)
+        if spec.endswith(".py"):
+            raise ModelError(f"'{spec}' is a file: name a function of it, as in {spec}:make; {_functions_of(_module(spec))}")
+        return library_model(spec, asked)
     if library == "torchvision":
-        return _torchvision(name, num_classes)
+        return torchvision_model(name, asked)
     if library == "timm":
-        return _timm(name, num_classes)
-    return FoundModel(
-        _call(_function(library, name), spec, num_classes), f"{Path(library).name}:{name}", None, is_own=True
-    )
+        return timm_model(name, asked)
+    module = call_constructor(_function(library, name), spec, asked, is_own=True)
+    return FoundModel(module, f"{Path(library).name}:{name}", None, is_own=True)
 
 
-def _search_libraries(name: str, num_classes: int | None) -> FoundModel:
-    if name in torchvision_names():
-        return _torchvision(name, num_classes)
-    import timm
-
-    if timm.is_model(name.partition(".")[0]):
-        return _timm(name, num_classes)
-    raise _unknown(name, "torchvision or timm", torchvision_names() + timm.list_models())
-
-
-def _unknown(name: str, library: str, names: list[str]) -> ModelError:
-    close = difflib.get_close_matches(name, sorted(set(names)), 3)
-    hint = f"did you mean {', '.join(close)}?" if close else "for a model of your own write module:function"
-    return ModelError(f"there is no model '{name}' in {library}; {hint}")
-
-
-def torchvision_names() -> list[str]:
-    import torchvision
-
-    return torchvision.models.list_models(module=torchvision.models)
-
-
-def _torchvision(name: str, num_classes: int | None) -> FoundModel:
-    import torchvision
-
-    if name not in torchvision_names():
-        raise _unknown(name, "torchvision", torchvision_names())
-    module = _call(torchvision.models.get_model_builder(name), name, num_classes, weights=None)
-    recipe = torchvision.models.get_model_weights(name).DEFAULT.transforms()  # reads no weights
-    side = recipe.crop_size[0]
-    return FoundModel(module, f"torchvision:{name}", (3, side, side))
-
-
-def _timm(name: str, num_classes: int | None) -> FoundModel:
-    import timm
-
-    if not timm.is_model(name.partition(".")[0]):
-        raise _unknown(name, "timm", timm.list_models())
-
-    def make(**options: Any) -> nn.Module:
-        return timm.create_model(name, pretrained=False, exportable=True, **options)
-
-    module = _call(make, name, num_classes)
-    return FoundModel(module, f"timm:{name}", tuple(module.default_cfg["input_size"]))
-
-
-def _function(library: str, name: str) -> Callable[..., Any]:
+def _module(library: str) -> ModuleType:
     try:
-        module = _load_file(Path(library)) if library.endswith(".py") else _import(library)
+        return _load_file(Path(library)) if library.endswith(".py") else _import(library)
     except ModelError:
         raise
     except Exception as error:
-        raise ModelError(f"'{library}' cannot be imported: {_described(error)}") from error
-    function = getattr(module, name, None)
-    if not callable(function):
-        found = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise ModelError(f"'{library}' has no function '{name}'; it has {', '.join(found) or 'none'}")
-    return function
+        raise ModelError(f"'{library}' cannot be imported: {described(error)}") from error
+
+
+def _function(library: str, name: str) -> Callable[..., Any]:
+    module = _module(library)
+    found = getattr(module, name, None)
+    if isinstance(found, nn.Module):
+        raise ModelError(
+            f"'{library}:{name}' is a module ({type(found).__name__}), not a function that returns one: write "
+            f"'def make(): return {name}', and name that function"
+        )
+    if not callable(found):
+        raise ModelError(f"'{library}' has no function '{name}'; {_functions_of(module)}")
+    return found
+
+
+def _functions_of(module: ModuleType) -> str:
+    found = [key for key, value in vars(module).items() if _makes_a_model(value) and not key.startswith("_")]
+    return f"it has {', '.join(found) or 'none'}"
+
+
+def _makes_a_model(value: Any) -> bool:
+    return callable(value) and not isinstance(value, nn.Module)
 
 
 def _import(library: str) -> ModuleType:
@@ -120,27 +81,3 @@ def _load_file(path: Path) -> ModuleType:
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _call(make: Callable[..., Any], name: str, num_classes: int | None, **options: Any) -> nn.Module:
-    if num_classes is not None and _takes(make, "num_classes"):
-        options["num_classes"] = num_classes
-    try:
-        module = make(**options)
-    except Exception as error:
-        raise ModelError(f"'{name}' failed: {_described(error)}") from error
-    if not isinstance(module, nn.Module):
-        raise ModelError(f"'{name}' returned a {type(module).__name__}, expected a torch.nn.Module")
-    return module
-
-
-def _takes(make: Callable[..., Any], option: str) -> bool:
-    parameters = inspect.signature(make).parameters
-    return option in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
-def _described(error: Exception) -> str:
-    """One line that says where in the user's code it happened."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{where}"

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,17 @@ def digest_of(path: Path) -> str | None:
         return None
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class WeightsFile:
+    """Weights that a model has. tag: of a library's own."""
+
+    path: Path
+    tag: str | None = None
+
+    def card_entry(self) -> dict[str, str | None]:
+        return ({"tag": self.tag} if self.tag else {}) | {"path": self.path.name, "sha256": digest_of(self.path)}
+
+    def __str__(self) -> str:
+        return self.tag or self.path.name

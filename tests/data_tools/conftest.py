@@ -20,6 +20,7 @@ SUPPORT = ROOT / "tests" / "support"
 sys.path[:0] = [str(TOOLS), str(SUPPORT)]
 importlib.import_module("amx").leave_out_broken_amx()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: other tests may want the cores meanwhile
+os.environ["HF_HUB_OFFLINE"] = "1"  # as the exporter sets it: before the library of Hugging Face's hub
 
 # Tools that are slow to load, or run very often; the others are run as users do.
 IN_THIS_PROCESS = (

@@ -80,3 +80,5 @@ def infinite(): return Infinite()
 def fixed(): return Fixed()
 def no_module(): return 3
 def broken(): raise RuntimeError("my own fault")
+def of_width(num_classes=4, width=3, name=""):
+    return nn.Sequential(nn.Conv2d(1, width, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, num_classes))

@@ -22,7 +22,7 @@ from conftest import Tool
 from tally_export import card
 from tally_export.recipe import Recipe, differing, library_recipe
 from tally_export.recipe_choice import Choice, choose_recipe
-from tally_export.resolve import FoundModel
+from tally_export.constructor import FoundModel
 
 NAME = "export_model"
 # Of each mode, interpolation, normalisation and kind of size some.
@@ -91,8 +91,8 @@ def found_torchvision(name: str) -> FoundModel:
 
 
 def choose(found: FoundModel, asked: str | None = None, num_classes: int | None = None, weights: Path | None = None,
-           shape: tuple[int, ...] | None = None) -> Choice:  # fmt: skip
-    return choose_recipe(asked, found, num_classes, weights, shape)
+           size: tuple[int, ...] | None = None) -> Choice:  # fmt: skip
+    return choose_recipe(asked, found, num_classes, weights, size)
 
 
 def test_a_name_with_its_tag_is_known() -> None:
@@ -157,7 +157,7 @@ def test_files_of_the_libraries_are_known(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_another_size_of_images() -> None:
-    choice = choose(found_timm("resnet50.a1_in1k"), shape=(3, 160, 160))
+    choice = choose(found_timm("resnet50.a1_in1k"), size=(160, 160))
     assert choice.recipe.crop == (160, 160) and choice.recipe.resize == (160, 160)  # timm's own rule
     choice = choose(found_torchvision("resnet18"), "IMAGENET1K_V1").for_size((64, 64))
     assert choice.recipe.resize is None and choice.recipe.encoding == IMAGENET and "the model takes 64x64" in choice.note
@@ -170,7 +170,8 @@ def test_what_recipes_share() -> None:
 
 
 def options(**given: object) -> argparse.Namespace:
-    names = ("recipe", "num_classes", "weights", "input_shape", "output_names", "outputs", "channels", "scale", "mean", "std")
+    names = ("recipe", "num_classes", "weights", "input_shape", "img_size", "in_chans", "output_names", "outputs", "channels",
+             "scale", "mean", "std")  # fmt: skip
     return argparse.Namespace(**(dict.fromkeys(names) | given))
 
 
