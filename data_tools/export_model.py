@@ -29,6 +29,7 @@ import torch
 from tally_data.atomic import atomic_path, check_output
 from tally_data.errors import ModelError, UsageError, run_tool
 from tally_export.card import Description, describe, make_card, take_own_card
+from tally_export.class_names import ClassNames, card_entry, read_class_names
 from tally_export.hugging_face import PREFIX, find_hugging_face
 from tally_export.options import DTYPES, asked_of_constructor, check_options, make_parser
 from tally_export.outputs import check_outputs, num_classes_of, return_only
@@ -59,15 +60,23 @@ class Subject:
     dtype: torch.dtype
     weights: WeightsFile | None
     notes: tuple[str, ...]
+    class_names: ClassNames | None
     is_own: bool = False  # made by the user's code, which may have loaded weights
     kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def num_classes(self, outputs: Outputs) -> int | None:
+        """Of a text, an image or each of its tokens or pixels."""
+        if isinstance(self.form, Description):
+            return num_classes_of(outputs)
+        return outputs[0].shape[-1] if len(outputs) == 1 else None
 
     def card(self, outputs: list[Outputs], facts: dict[str, Any]) -> dict[str, Any]:
         weights = self.weights.card_entry() if self.weights else {"origin": AS_MADE} if self.is_own else None
         source = {"model": self.name, "torch": torch.__version__, "weights": weights}
         if self.kwargs:
             source["kwargs"] = json.loads(json.dumps(self.kwargs, default=repr))
-        return make_card(self.form.card_entries(outputs, self.dtype), facts, source)
+        names = card_entry(self.class_names, self.num_classes(outputs[0]))
+        return make_card(self.form.card_entries(outputs, self.dtype), names | facts, source)
 
 
 def from_library(args: argparse.Namespace) -> Subject:
@@ -81,8 +90,10 @@ def from_library(args: argparse.Namespace) -> Subject:
     if found.pretrained:
         weights = WeightsFile(found.pretrained.path, found.pretrained.published.tag)
         notes = found.pretrained.notes
-    kwargs = dict(args.model_kwargs or [])
-    return Subject(found.module, found.name, form, DTYPES[args.precision], weights, notes, found.is_own, kwargs)
+    return Subject(
+        found.module, found.name, form, DTYPES[args.precision], weights, notes, form.class_names, found.is_own,
+        dict(args.model_kwargs or []),
+    )  # fmt: skip
 
 
 def from_hugging_face(args: argparse.Namespace) -> Subject:
@@ -92,14 +103,15 @@ def from_hugging_face(args: argparse.Namespace) -> Subject:
         raise UsageError("--recipe is for models of images")
     notes = () if found.note is None else (found.note,)
     weights = found.weights and WeightsFile(found.weights)
-    return Subject(found.module, found.name, found.form, DTYPES[args.precision], weights, notes)
+    return Subject(found.module, found.name, found.form, DTYPES[args.precision], weights, notes, found.class_names)
 
 
 def find_subject(args: argparse.Namespace) -> Subject:
+    names = read_class_names(args.class_names) if args.class_names else None
     torch.manual_seed(args.seed)
     found = from_hugging_face(args) if args.model.startswith(PREFIX) else from_library(args)
     module = found.module.eval().to(found.dtype)  # first: weights are then rounded once, as by tally evaluate
-    found = replace(found, module=module)
+    found = replace(found, module=module, class_names=names or found.class_names)
     if args.weights is None:
         return found
     options = {"weights-key": args.weights_key, "weights-prefix": args.weights_prefix}
@@ -183,6 +195,7 @@ def export(args: argparse.Namespace) -> str:
     if isinstance(subject.form, Description):
         notes += filter(None, [subject.form.note, check_scores(args, subject.form, outputs[0])])
         preparation = subject.form.preparation(args.output)
+    card_entry(subject.class_names, subject.num_classes(outputs[0]))  # raises before the work is done
     how, more = WRITERS[args.format](args, subject, outputs)
     for note in notes + more:
         print(f"note: {note}")

@@ -13,6 +13,7 @@ from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import ModelError, UsageError
 from tally_data.options import image_encoding
 
+from .class_names import ClassNames, of_own_card, of_published
 from .constructor import FoundModel
 from .outputs import OutputNames, find_output_names, num_classes_of, shapes_in_words
 from .probe import try_image_shapes
@@ -24,7 +25,7 @@ CARD_VERSION = 1
 EXAMPLE_ROWS = 4  # of the batch that TorchScript is traced with
 # An example of one row, or of few, would leave its mark on what a compiler assumes of all batches.
 PACKAGE_ROWS = 16
-_OWN_KEYS = {"normalisation", "inputs", "outputs"}
+_OWN_KEYS = {"normalisation", "inputs", "outputs", "class_names"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Description:
     normalisation: ImageEncoding | None
     recipe: Recipe | None = None
     note: str | None = None
+    class_names: ClassNames | None = None
 
     @property
     def names(self) -> Names:
@@ -191,8 +193,9 @@ def describe(args: argparse.Namespace, own: dict[str, Any], found: FoundModel) -
         raise UsageError(
             f"channels {normalisation.channels} do not fit the input shape {','.join(map(str, shape))}"
         )
+    names = of_own_card(own) or (of_published(choice.weights) if choice.weights else None)
     name = given.get("name", "image")
-    return Description(name, shape, any_size, outputs, normalisation, choice.recipe, choice.note)
+    return Description(name, shape, any_size, outputs, normalisation, choice.recipe, choice.note, names)
 
 
 def make_card(entries: dict[str, Any], facts: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:

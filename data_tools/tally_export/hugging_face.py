@@ -14,6 +14,7 @@ from tally_data.errors import ModelError
 from tally_data.transformers_library import first_line, import_transformers
 
 from .card import Description
+from .class_names import ClassNames, of_transformers
 from .hugging_face_images import adapt_to_images, takes_images
 from .sequences import SequenceForm
 
@@ -29,13 +30,14 @@ WEIGHT_FILES = (
 
 @dataclass(frozen=True)
 class HuggingFaceModel:
-    """module: its forward takes form.input_names and returns form.output_names; weights: the file or the index."""
+    """module: its forward takes what form says; weights: the file or the index."""
 
     module: nn.Module
     name: str
     form: SequenceForm | Description
     weights: Path | None
     note: str | None
+    class_names: ClassNames | None
 
 
 def find_hugging_face(
@@ -72,7 +74,8 @@ def find_hugging_face(
         form: SequenceForm | Description = adapt_to_images(module, _scores_of(base), folder, recipe)
     else:
         form = _adapt(module)
-    return HuggingFaceModel(module, f"{PREFIX}{folder.resolve().name}:{base.__name__}", form, weights, note)
+    name = f"{PREFIX}{folder.resolve().name}:{base.__name__}"
+    return HuggingFaceModel(module, name, form, weights, note, of_transformers(config, base.__name__))
 
 
 def _class(transformers: Any, name: str | None, config_file: Path) -> Any:

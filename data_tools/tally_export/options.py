@@ -79,6 +79,8 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
         "--output-names", type=_words, metavar="A,B,...",
         help="where it returns a tuple, of its first tensors; where a dict, which of its tensors are wanted",
     )  # fmt: skip
+    parser.add_argument("--class-names", type=Path, metavar="FILE",
+                        help="a text with the name of a class in each line, in the order of the outputs")
     parser.add_argument("--recipe", metavar="TAG", help=RECIPE_HELP)
     parser.add_argument("--precision", choices=tuple(DTYPES), default="fp32", help="of weights and input, default %(default)s")
     parser.add_argument("--script", action="store_true", help="compile the source instead of tracing an example")
