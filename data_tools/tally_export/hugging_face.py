@@ -60,6 +60,7 @@ def find_hugging_face(
     except Exception as error:
         raise ModelError(f"'{config_file}' describes no model: {first_line(error)}") from error
     base = _class(transformers, class_name or (getattr(config, "architectures", None) or [None])[0], config_file)
+    _check_kind(config, base.__name__)
     weights = next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
     weights = weights if own_weights and path.is_dir() else None
     config.use_cache = False  # a decoder would return its keys and values
@@ -85,6 +86,20 @@ def _class(transformers: Any, name: str | None, config_file: Path) -> Any:
     if not (inspect.isclass(found) and issubclass(found, transformers.PreTrainedModel)):
         raise ModelError(f"transformers {transformers.__version__} has no model class '{name}'; see --hf-class")
     return found
+
+
+def _check_kind(config: Any, class_name: str) -> None:
+    """Raises ModelError for models that no task of tally scores."""
+    if getattr(config, "is_encoder_decoder", False) and not class_name.endswith("ForCausalLM"):
+        raise ModelError(
+            f"encoder-decoder models are not supported, and {class_name} is one ({config.model_type}): export a model of "
+            "an encoder or of a decoder alone, such as BERT's or GPT-2's"
+        )
+    if class_name.endswith("ForMultipleChoice"):
+        raise ModelError(
+            f"{class_name} scores all choices of a question at once, which is not supported: the task multiple-choice "
+            "compares the likelihoods that a causal language model (...ForCausalLM) gives to the choices"
+        )
 
 
 def _load(base: Any, config: Any, weights: Path) -> tuple[nn.Module, str | None]:
