@@ -45,6 +45,7 @@ from tally_export.torchscript import (
     save_and_verify,
 )
 from tally_export.training_mode import training_notes, why_random
+from tally_export.weight_hints import hint_of
 from tally_export.weights import WeightsFile, load_weights
 
 AS_MADE = "as the function made them"
@@ -115,8 +116,18 @@ def find_subject(args: argparse.Namespace) -> Subject:
     if args.weights is None:
         return found
     options = {"weights-key": args.weights_key, "weights-prefix": args.weights_prefix}
-    notes = load_weights(module, found.name, args.weights, options, args.output.absolute().parent)
+    try:
+        notes = load_weights(module, found.name, args.weights, options, args.output.absolute().parent)
+    except ModelError as error:
+        raise ModelError(f"{error}{hint_for(args, found, str(error))}") from error
     return replace(found, weights=WeightsFile(args.weights), notes=(*found.notes, *notes))
+
+
+def hint_for(args: argparse.Namespace, subject: Subject, message: str) -> str:
+    def with_classes(num_classes: int) -> torch.nn.Module:
+        return find_model(args.model, replace(asked_of_constructor(args), num_classes=num_classes)).module
+
+    return hint_of(message, args.model, subject.name, None if args.model.startswith(PREFIX) else with_classes)
 
 
 def write_torchscript(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> tuple[str, list[str]]:
