@@ -2,6 +2,7 @@
 #include <tally/evaluate/resampling.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/poisson_weight.hpp>
@@ -14,9 +15,36 @@ constexpr std::int64_t kMostRows = 4096;
 constexpr std::int64_t kMostBytes = std::int64_t{512} << 10;
 
 std::int64_t window_rows(const RetainedSamples& retained) {
-  std::int64_t row_bytes = 0;
-  for (const auto& column : retained.log.columns()) row_bytes += column.row_bytes();
+  const predictions::PredictionLog& log = retained.log;
+  std::int64_t bytes = 0;
+  for (std::int64_t c = 0; c < std::ssize(log.columns()); ++c) {
+    const predictions::ColumnSpec& spec = log.columns()[to_size(c)];
+    bytes += (spec.ragged ? log.num_elements(c) : log.num_rows()) * spec.row_bytes();
+  }
+  // Ragged rows take what they take in the mean.
+  const std::int64_t row_bytes = bytes / std::max<std::int64_t>(1, log.num_rows());
   return std::clamp<std::int64_t>(kMostBytes / std::max<std::int64_t>(1, row_bytes), 1, kMostRows);
+}
+
+void read_fixed(const predictions::PredictionLog& log, std::size_t column, std::int64_t first,
+                predictions::RecordBatch& window) {
+  window.columns[column].resize(to_size(window.num_rows * log.columns()[column].row_bytes()));
+  log.read(static_cast<std::int64_t>(column), first, window.num_rows, window.columns[column]);
+}
+
+// Reads rows of a ragged column whose elements begin at `first_element`, and returns where those of
+// the next row begin.
+std::int64_t read_ragged(const predictions::PredictionLog& log, std::size_t column,
+                         std::int64_t first, std::int64_t first_element,
+                         predictions::RecordBatch& window) {
+  const auto c = static_cast<std::int64_t>(column);
+  auto& lengths = window.lengths[column];
+  lengths.resize(to_size(window.num_rows));
+  log.read_lengths(c, first, window.num_rows, std::as_writable_bytes(std::span(lengths)));
+  const std::int64_t count = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  window.columns[column].resize(to_size(count * log.columns()[column].row_bytes()));
+  log.read_elements(c, first_element, count, window.columns[column]);
+  return first_element + count;
 }
 
 // One State for each subgroup or replicate.
@@ -31,17 +59,27 @@ void read_window(const RetainedSamples& retained, std::int64_t first, std::int64
   const auto& columns = retained.log.columns();
   window.num_rows = count;
   window.columns.resize(columns.size());
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    window.columns[c].resize(to_size(count * columns[c].row_bytes()));
-    retained.log.read(static_cast<std::int64_t>(c), first, count, window.columns[c]);
-  }
+  for (std::size_t c = 0; c < columns.size(); ++c) read_fixed(retained.log, c, first, window);
 }
 
 void for_each_window(const RetainedSamples& retained, const VisitWindow& visit) {
+  const predictions::PredictionLog& log = retained.log;
+  const std::size_t num_columns = log.columns().size();
   predictions::RecordBatch window;
+  window.columns.resize(num_columns);
+  window.lengths.resize(num_columns);
+  // Windows follow one another, so that the elements of each begin where those before it end.
+  std::vector<std::int64_t> next_elements(num_columns);
   const std::int64_t rows = window_rows(retained);
-  for (std::int64_t first = 0; first < retained.log.num_rows(); first += rows) {
-    read_window(retained, first, std::min(rows, retained.log.num_rows() - first), window);
+  for (std::int64_t first = 0; first < log.num_rows(); first += rows) {
+    window.num_rows = std::min(rows, log.num_rows() - first);
+    for (std::size_t c = 0; c < num_columns; ++c) {
+      if (log.columns()[c].ragged) {
+        next_elements[c] = read_ragged(log, c, first, next_elements[c], window);
+      } else {
+        read_fixed(log, c, first, window);
+      }
+    }
     visit(first, window);
   }
 }

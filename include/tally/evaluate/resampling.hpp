@@ -23,12 +23,12 @@ struct RetainedSamples {
 };
 
 // Rows [first, first + count), counted from this rank's first one. Read from disk where the log has
-// spilled.
+// spilled. Without ragged columns.
 void read_window(const RetainedSamples& retained, std::int64_t first, std::int64_t count,
                  predictions::RecordBatch& window);
 
-// Calls `visit` with the kept rows in order, at most 4,096 and about 512 KiB at a time: `first` is
-// counted from this rank's first row.
+// Calls `visit` with the kept rows in order, at most 4,096 and about 512 KiB at a time, ragged
+// columns too: `first` is counted from this rank's first row.
 using VisitWindow = std::function<void(std::int64_t first, const predictions::RecordBatch& window)>;
 void for_each_window(const RetainedSamples& retained, const VisitWindow& visit);
 
