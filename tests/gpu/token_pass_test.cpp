@@ -72,7 +72,8 @@ Outcome score(const device::Device& device, const Sequences& given, std::int64_t
   Outcome outcome{{}, {}, found.wrong_kind_sequence};
   if (found.wrong_kind_sequence) return outcome;
   for (const TokenRecord& row : found.rows) {
-    outcome.numbers.insert(outcome.numbers.end(), {row.rank, row.scored, row.finite});
+    outcome.numbers.insert(outcome.numbers.end(),
+                           {row.rank, row.prediction, row.scored, row.finite});
     outcome.losses.push_back(std::bit_cast<std::uint64_t>(row.loss));
   }
   return outcome;

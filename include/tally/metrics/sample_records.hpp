@@ -32,18 +32,20 @@ struct MulticlassRecord {
   constexpr bool is_right() const { return label_rank == 0; }
 };
 
-// What the pass over a language model's scores finds at one place of a sequence. Plain data:
-// kernels write it.
+// What the pass over scores of tokens finds at one place of a sequence: of a language model's
+// vocabulary, or of the classes of a token classification. Plain data: kernels write it.
 struct TokenRecord {
   double loss = 0;  // -log of the probability of the place's token, natural; if it has scores
-  std::int32_t rank = -1;  // tokens ahead of it; of equal ones that with the smaller number
-  bool scored = false;     // false: nothing was looked at
-  bool finite = true;      // false: the scores hold NaN or an Inf that means nothing
+  std::int32_t rank = -1;        // tokens ahead of it; of equal ones that with the smaller number
+  std::int32_t prediction = -1;  // the most likely one, by the same rule; -1: none
+  bool scored = false;           // false: nothing was looked at
+  bool finite = true;            // false: the scores hold NaN or an Inf that means nothing
 };
 
 // The vocabulary is the classes, the token the label.
 constexpr TokenRecord token_row(const MulticlassRecord& row) {
-  return {row.finite ? row.loss : 0.0, row.label_rank, true, row.finite};
+  return {row.finite ? row.loss : 0.0, row.label_rank, static_cast<std::int32_t>(row.prediction),
+          true, row.finite};
 }
 
 // What one pass over the model's output finds for a sample whose labels are judged one by one: the

@@ -82,6 +82,7 @@ TEST(TokenPass, FindsWhatThePassOverClassesFinds) {
       if (!row.scored) continue;
       EXPECT_EQ(row.loss, classes.rows[i].loss);
       EXPECT_EQ(row.rank, classes.rows[i].label_rank);
+      EXPECT_EQ(row.prediction, classes.rows[i].prediction);
       EXPECT_TRUE(row.finite);
       ++scored;
       if (row.rank == 0) ++right;
@@ -99,6 +100,8 @@ TEST(TokenPass, OfEqualTokensTheFirstIsPredicted) {
   std::vector<std::int32_t> ranks;
   for (const TokenRecord& row : stats.sequence(0)) ranks.push_back(row.rank);
   EXPECT_THAT(ranks, ElementsAre(1, 0, 3));
+  EXPECT_EQ(stats.rows[0].prediction, 1);
+  EXPECT_EQ(stats.rows[2].prediction, 0);
   EXPECT_DOUBLE_EQ(stats.rows[2].loss, std::log(4.0));
 }
 
@@ -125,6 +128,7 @@ TEST(TokenPass, MarksPlacesWithoutFiniteScores) {
   EXPECT_FALSE(stats.rows[1].finite);
   EXPECT_TRUE(stats.rows[1].scored);
   EXPECT_EQ(stats.rows[1].rank, -1);
+  EXPECT_EQ(stats.rows[1].prediction, -1);
   EXPECT_EQ(stats.rows[1].loss, 0);
   EXPECT_FALSE(stats.wrong_kind_sequence);
 }
