@@ -70,6 +70,13 @@ constexpr std::array kTasks{
                .many = "classes",
                .has_large_confusion = true,
                .depends_on_output_kind = false},
+    TaskTraits{.kind = TaskKind::token_classification,
+               .name = "token-classification",
+               .one = "class",
+               .many = "classes",
+               .saved = SavedForm::tags,
+               .has_large_confusion = true,
+               .reads_bfloat16 = true},
 };
 
 // task_traits() takes the kind as an index, and help and messages list the names in this order.

@@ -61,8 +61,8 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        flag(run.files.overwrite)},
       {kMetrics, "task", "NAME",
        "what the targets mean: multiclass, binary, multilabel, regression, segmentation, "
-       "detection, question-answering, language-model, multiple-choice; predict: save what the "
-       "model returns, score nothing",
+       "detection, question-answering, language-model, multiple-choice, token-classification; "
+       "predict: save what the model returns, score nothing",
        "the data set's attribute", words(run.scoring.task)},
       {kMetrics, "outputs", "KIND",
        "what the model returns: logits, log-probabilities, probabilities",

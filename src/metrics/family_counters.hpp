@@ -4,6 +4,7 @@
 
 #include <tally/metrics/multiple_choice_metrics.hpp>
 #include <tally/metrics/sample_records.hpp>
+#include <tally/metrics/token_classification_record.hpp>
 
 #include "families/agreement.hpp"
 #include "families/binary_and_multilabel_metrics.hpp"
@@ -18,6 +19,7 @@
 #include "families/regression_metrics.hpp"
 #include "families/sample_accounting.hpp"
 #include "families/segmentation_metrics.hpp"
+#include "families/token_classification_metrics.hpp"
 #include "families/top_k.hpp"
 #include "family.hpp"
 
@@ -40,6 +42,8 @@ struct RowCounters {
   MultipleChoiceCounters multiple_choice;
   SegmentationCounters masks;
   DetectionCounters detections;
+  TokenClassificationCounters tokens;
+  EntityCounters entities;
 
   template <class Add>
   constexpr void count(const MulticlassRecord& row, const Add& add) const {
@@ -87,6 +91,18 @@ struct RowCounters {
     coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
     masks.count_row(row, add);
     confusion.count_pixels(row, add);
+  }
+
+  template <class Add>
+  constexpr void count(const TokenClassificationRecord& row, const Add& add) const {
+    coverage.count_sample({.index = row.index, .ignored = row.tokens() == 0, .finite = row.finite},
+                          add);
+    tokens.count_row(row, add);
+    entities.count_row(row, add);
+    for (std::size_t i = 0; i < row.labels.size(); ++i) {
+      classes.count_decided(row.labels[i], row.predictions[i], add);
+      confusion.count_decided(row.labels[i], row.predictions[i], add);
+    }
   }
 
   template <class Add>

@@ -23,6 +23,7 @@
 #include "families/regression_metrics.hpp"
 #include "families/sample_accounting.hpp"
 #include "families/segmentation_metrics.hpp"
+#include "families/token_classification_metrics.hpp"
 #include "families/top_k.hpp"
 
 namespace tally::metrics {
@@ -121,6 +122,11 @@ std::vector<FamilyEntry> segmentation_families() {
   return {coverage_family(), mask_family(), confusion_family()};
 }
 
+std::vector<FamilyEntry> token_classification_families() {
+  return {coverage_family(), token_accuracy_family(), entity_family(), token_class_metrics_family(),
+          confusion_family()};
+}
+
 std::vector<FamilyEntry> families_of(TaskKind task) {
   switch (task) {
     case TaskKind::binary:
@@ -143,6 +149,8 @@ std::vector<FamilyEntry> families_of(TaskKind task) {
       return regression_families();
     case TaskKind::segmentation:
       return segmentation_families();
+    case TaskKind::token_classification:
+      return token_classification_families();
   }
   throw Error(ErrorKind::internal, "a task has no metrics");
 }

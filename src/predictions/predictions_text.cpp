@@ -136,12 +136,20 @@ bool holds_classes(const SavedRows& saved, std::string_view column) {
          (column == "label" || column == "prediction" || column == "topk");
 }
 
-// Labels of detections are shown by name where there are names.
+// Whether the elements of a ragged column's rows are classes.
+bool are_classes(std::string_view task, std::string_view column) {
+  if (is_task(task, TaskKind::detection)) return column == "label";
+  return is_task(task, TaskKind::token_classification) &&
+         (column == "label" || column == "prediction");
+}
+
+// They are shown by name where there are names.
 std::string ragged_text(const SavedRows& saved, const std::string& column,
                         const RaggedColumn& ragged, std::int64_t row, const Lines& class_names) {
-  const bool are_classes = is_task(saved.task(), TaskKind::detection) && column == "label" &&
-                           ragged.is_of(hdf5::Element::i32);
-  if (!are_classes || class_names.empty()) return ragged.cell(row);
+  if (class_names.empty() || !are_classes(saved.task(), column) ||
+      !ragged.is_of(hdf5::Element::i32)) {
+    return ragged.cell(row);
+  }
   constexpr std::int64_t kOneMore = kShownClasses + 1;  // which is not shown
   return format("[{}]", classes_text(ragged.first_integers(row, kOneMore), false, class_names));
 }

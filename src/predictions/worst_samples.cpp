@@ -37,6 +37,10 @@ constexpr BadnessRule kByPixels{.wrong = Wrong::parts,
                                 .order = "smallest share of right pixels first",
                                 .badness = share_is_small,
                                 .columns = {"correct", "pixels"}};
+constexpr BadnessRule kByTokens{.wrong = Wrong::parts,
+                                .order = "smallest share of right tokens first",
+                                .badness = share_is_small,
+                                .columns = {"correct", "tokens"}};
 constexpr BadnessRule kByUnitPrediction{.wrong = Wrong::unit_prediction,
                                         .order = "wrong ones first",
                                         .badness = different_is_bad,
@@ -60,6 +64,8 @@ const BadnessRule* badness_rule_of(TaskKind task) {
       return &kByObjects;
     case TaskKind::segmentation:
       return &kByPixels;
+    case TaskKind::token_classification:
+      return &kByTokens;
     case TaskKind::multiple_choice:
       return &kByUnitPrediction;
     case TaskKind::question_answering:

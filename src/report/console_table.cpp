@@ -104,6 +104,22 @@ std::string class_lines(const RunReport& report) {
   return text + "\n";
 }
 
+// The types of entities that the classes of tokens name, in columns like those of classes.
+std::string entity_lines(const metrics::Results& results) {
+  const auto& types = results.entity_types;
+  if (types.empty() || types.size() > kMaxClassRows) return {};
+  constexpr auto kRow = "  {:<{}.{}}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n";
+  std::string text = format(kRow, "entity", kNameColumns - 2, kNameColumns - 3, "support",
+                            "predicted", "correct", "precision", "recall", "f1");
+  for (const auto& values : types) {
+    text +=
+        format(kRow, printable(values.type), kNameColumns - 2, kNameColumns - 3,
+               grouped(values.support), grouped(values.predicted), grouped(values.correct),
+               metric_cell(values.precision), metric_cell(values.recall), metric_cell(values.f1));
+  }
+  return text + "\n";
+}
+
 // A line for each dataset of subgroups, with the group in which its first metric is worst.
 std::string group_lines(const RunReport& report) {
   std::string text;
@@ -224,9 +240,9 @@ std::string diagnosis_lines(const RunReport& report) {
 
 std::string to_table(const RunReport& report, const std::filesystem::path& folder) {
   return title(report) + metric_lines(report.metrics.results) + class_lines(report) +
-         sample_lines(report) + group_lines(report) + form_line(report) + time_line(report) +
-         efficiency_lines(report) + digest_line(report) + result_lines(report, folder) +
-         diagnosis_lines(report);
+         entity_lines(report.metrics.results) + sample_lines(report) + group_lines(report) +
+         form_line(report) + time_line(report) + efficiency_lines(report) + digest_line(report) +
+         result_lines(report, folder) + diagnosis_lines(report);
 }
 
 }  // namespace tally::report

@@ -71,6 +71,20 @@ Json per_class_json(const RunReport& report) {
   return rows;
 }
 
+Json entity_types_json(const metrics::Results& results) {
+  Json rows = Json::array();
+  for (const auto& values : results.entity_types) {
+    rows.push_back({{"type", values.type},
+                    {"support", values.support},
+                    {"predicted", values.predicted},
+                    {"correct", values.correct},
+                    {"precision", number_or_null(values.precision)},
+                    {"recall", number_or_null(values.recall)},
+                    {"f1", number_or_null(values.f1)}});
+  }
+  return rows;
+}
+
 Json groups_json(const RunReport& report) {
   Json groups = Json::object();
   for (const GroupMetrics& group : report.metrics.groups) {

@@ -32,6 +32,8 @@ inline Json number_or_null(std::optional<double> value) {
 
 Json metrics_json(const metrics::Results& results);
 Json per_class_json(const RunReport& report);
+// Empty where no entities are counted.
+Json entity_types_json(const metrics::Results& results);
 Json groups_json(const RunReport& report);
 Json ties_json(const metrics::Results& results);
 Json calibration_json(const RunReport& report);

@@ -42,6 +42,8 @@ std::string value_text(std::optional<double> value) {
 }
 
 bool is_share(std::string_view metric) {
+  constexpr std::string_view kOfEntities = "entity_";
+  if (metric.starts_with(kOfEntities)) metric.remove_prefix(kOfEntities.size());
   constexpr std::array<std::string_view, 4> kFamilies{"accuracy", "precision", "recall", "f1"};
   return std::ranges::any_of(kFamilies, [&](std::string_view family) {
     // A suffix begins with an underscore ("recall_macro"). The name is longer than that of the

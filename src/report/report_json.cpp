@@ -224,6 +224,8 @@ std::string to_json(const RunReport& report) {
                    {"scored", report.metrics.results.counts.scored}};
   json["metrics"] = metrics_json(report.metrics.results);
   json["per_class"] = per_class_json(report);
+  const metrics::Results& results = report.metrics.results;
+  if (!results.entity_types.empty()) json["entity_types"] = entity_types_json(results);
   json["groups"] = groups_json(report);
   json["ties"] = ties_json(report.metrics.results);
   json["non_finite"] = {{"count", report.metrics.results.counts.not_finite},

@@ -94,6 +94,12 @@ void open_on_each(SavedForm form, const Request& request, SavedPredictionsInput&
     throw Error(ErrorKind::usage, format("the task '{}' has no metrics to score", request.task),
                 "Leave --task out.");
   }
+  if (form == SavedForm::tags) {
+    throw Error(
+        ErrorKind::usage,
+        format("saved predictions of the task {} cannot be scored in this version", request.task),
+        "Evaluate the model.");
+  }
   if (form == SavedForm::scores) return open_scores(request, input, notes);
   input.source = open_unit_scores(request, notes);
 }

@@ -63,7 +63,8 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
                      .maps = info.has_maps(),
                      .no_answer = info.no_answer,
                      // Saved predictions have no spans and no logits of answers.
-                     .has_margins = config.files.predictions.empty()};
+                     .has_margins = config.files.predictions.empty(),
+                     .class_names = info.class_names};
   options.are_saved = !config.files.predictions.empty();
   options.answer_limits = {.max_tokens = config.answers.max_length,
                            .num_best = config.answers.n_best};

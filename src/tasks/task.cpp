@@ -34,6 +34,8 @@ std::unique_ptr<Task> make(TaskKind kind, const TaskOptions& options) {
       return make_regression(options);
     case TaskKind::segmentation:
       return make_segmentation(options);
+    case TaskKind::token_classification:
+      return make_token_classification(options);
   }
   throw Error(ErrorKind::internal, "a task has no scorer");
 }

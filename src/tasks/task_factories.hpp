@@ -35,6 +35,9 @@ std::unique_ptr<Task> make_question_answering(const TaskOptions& options);
 std::unique_ptr<Task> make_language_model(const TaskOptions& options);
 std::unique_ptr<Task> make_multiple_choice(const TaskOptions& options);
 
+// A class for each token of a sequence, such as the tags that name entities.
+std::unique_ptr<Task> make_token_classification(const TaskOptions& options);
+
 // Nothing is scored: what the model returns is saved.
 std::unique_ptr<Task> make_predict(const TaskOptions& options);
 

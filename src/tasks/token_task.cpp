@@ -17,19 +17,6 @@ std::size_t target_named(const TaskOptions& options, std::string_view name) {
   throw Error(ErrorKind::dataset, format("the data set has no target '{}'", name));
 }
 
-const TensorView& token_scores(std::span<const TensorView> outputs) {
-  const TensorView& only = only_output(outputs);
-  return only.dtype == DType::bf16 ? only : scores_in(outputs);
-}
-
-void check_places(const TensorView& scores, const TensorView& labels) {
-  if (scores.shape[1] == labels.shape.at(1)) return;
-  throw Error(ErrorKind::model,
-              format("the model returned scores of {} places, /targets/label has {}",
-                     scores.shape[1], labels.shape[1]),
-              "Export a model that returns scores at each place of its input.");
-}
-
 class TokenScorer : public BatchScorer {
  public:
   TokenScorer(const TokenConfig& config, const device::Device& device)
@@ -43,10 +30,7 @@ class TokenScorer : public BatchScorer {
     check_rows(batch);
     const TensorView& labels = label_of(batch, config_.options, config_.label);
     check_places(batch.outputs[0], labels);
-    indices_.assign(batch.indices.begin(), batch.indices.end());
-    for (std::int64_t i = std::ssize(indices_); i < batch.num_samples; ++i) {
-      indices_.push_back(batch.first_index + i);
-    }
+    indices_ = indices_of(batch);
     pass_.enqueue(batch.num_samples, batch.outputs[0], labels, counts.stream(), stats_);
     std::vector<TensorView> places{batch.targets[config_.unit]};
     if (config_.position) places.push_back(batch.targets[*config_.position]);
@@ -87,6 +71,38 @@ class TokenScorer : public BatchScorer {
 
 }  // namespace
 
+const TensorView& token_scores(std::span<const TensorView> outputs) {
+  const TensorView& only = only_output(outputs);
+  return only.dtype == DType::bf16 ? only : scores_in(outputs);
+}
+
+void check_places(const TensorView& scores, const TensorView& labels) {
+  if (scores.shape[1] == labels.shape.at(1)) return;
+  throw Error(ErrorKind::model,
+              format("the model returned scores of {} places, /targets/label has {}",
+                     scores.shape[1], labels.shape[1]),
+              "Export a model that returns scores at each place of its input.");
+}
+
+std::vector<std::int64_t> indices_of(const ScoredBatch& batch) {
+  std::vector<std::int64_t> indices(batch.indices.begin(), batch.indices.end());
+  for (std::int64_t i = std::ssize(indices); i < batch.num_samples; ++i) {
+    indices.push_back(batch.first_index + i);
+  }
+  return indices;
+}
+
+void check_token_options(const TaskOptions& options, std::string_view saved) {
+  if (std::ranges::any_of(options.save, [](auto group) { return group != SaveColumns::labels; })) {
+    throw Error(ErrorKind::usage,
+                format("the task {} saves {}, and no scores", options.task, saved),
+                "Use --save labels, or --save none.");
+  }
+  if (!options.metrics.ignore_index) {
+    throw Error(ErrorKind::dataset, format("the task {} needs an ignore_index", options.task));
+  }
+}
+
 TokenConfig::TokenConfig(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
                          std::size_t row_bytes, std::string_view position_target)
     : options(given),
@@ -94,14 +110,7 @@ TokenConfig::TokenConfig(const TaskOptions& given, std::vector<predictions::Colu
       resample_metrics(given.metrics),
       label(target_named(given, "label")),
       unit(target_named(given, "unit")) {
-  if (std::ranges::any_of(given.save, [](auto group) { return group != SaveColumns::labels; })) {
-    throw Error(ErrorKind::usage,
-                format("the task {} saves sums over tokens, and no scores", given.task),
-                "Use --save labels, or --save none.");
-  }
-  if (!given.metrics.ignore_index) {
-    throw Error(ErrorKind::dataset, format("the task {} needs an ignore_index", given.task));
-  }
+  check_token_options(given, "sums over tokens");
   if (!given.save.empty()) columns = std::move(all_columns);
   if (given.keep_rows) retained = {{"unit", DType::u8, {checked_cast<std::int64_t>(row_bytes)}}};
   if (!position_target.empty()) position = target_named(given, position_target);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of tasks that score the tokens of sequences, several of which make a unit.
+// What tasks have in common that score the tokens of sequences, and the base of those where several
+// sequences make a unit.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,16 @@
 #include "counting_task.hpp"
 
 namespace tally::tasks {
+
+// float32 or bfloat16. Error(model) for other outputs, whatever their shape.
+const TensorView& token_scores(std::span<const TensorView> outputs);
+// Error(model) if scores [rows, places, …] and labels [rows, places] differ in their places.
+void check_places(const TensorView& scores, const TensorView& labels);
+// Of all samples of the batch.
+std::vector<std::int64_t> indices_of(const ScoredBatch& batch);
+// Error(usage) for columns of scores, where the task saves something else ("sums over tokens");
+// Error(dataset) without an ignored index.
+void check_token_options(const TaskOptions& options, std::string_view saved);
 
 // Error(dataset) where a target is missing; Error(usage) for columns that there are not.
 struct TokenConfig {

@@ -12,9 +12,10 @@ using testing::ElementsAre;
 
 // The words of data sets, reports and options: part of the formats.
 TEST(TaskTraitsTest, NamesStay) {
-  EXPECT_THAT(task_names(), ElementsAre("binary", "detection", "language-model", "multiclass",
-                                        "multilabel", "multiple-choice", "predict",
-                                        "question-answering", "regression", "segmentation"));
+  EXPECT_THAT(task_names(),
+              ElementsAre("binary", "detection", "language-model", "multiclass", "multilabel",
+                          "multiple-choice", "predict", "question-answering", "regression",
+                          "segmentation", "token-classification"));
 }
 
 TEST(TaskTraitsTest, AreFoundByNameAndByKind) {
@@ -47,7 +48,8 @@ TEST(TaskTraitsTest, WhatIsScoredCanBeScoredAgain) {
 // Scores of a vocabulary at each place are the largest thing that a run holds.
 TEST(TaskTraitsTest, ScoresOfTokensAreReadAsTheyAre) {
   for (const TaskTraits& task : all_tasks()) {
-    EXPECT_EQ(task.reads_bfloat16, task.saved == SavedForm::units) << task.name;
+    const bool has_tokens = task.saved == SavedForm::units || task.saved == SavedForm::tags;
+    EXPECT_EQ(task.reads_bfloat16, has_tokens) << task.name;
   }
 }
 

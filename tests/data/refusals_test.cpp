@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                            {"the task 'ranking', which this version does not evaluate",
                             "It evaluates: binary, detection, language-model, multiclass, "
                             "multilabel, multiple-choice, predict, question-answering, "
-                            "regression, segmentation."},
+                            "regression, segmentation, token-classification."},
                            [](hid_t f) { raw::text(f, "/", "task", "ranking"); }},
                     Change{"hostile_task",
                            {"the task 'a\\x1b[2J'"},

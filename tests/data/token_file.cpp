@@ -40,6 +40,20 @@ void write_labels(const FileColumns& columns, const TokenFile& tokens) {
               std::vector<std::int32_t>(labels.begin(), labels.end()), row);
 }
 
+void write_class_names(hid_t file, const std::vector<std::string>& class_names) {
+  constexpr std::size_t kLength = 8;
+  std::string names;
+  for (std::string name : class_names) {
+    name.resize(kLength);
+    names += name;
+  }
+  const hid_t type = raw::ok(H5Tcopy(H5T_C_S1));
+  raw::ok(H5Tset_size(type, kLength));
+  raw::ok(H5Tset_strpad(type, H5T_STR_NULLPAD));
+  raw::dataset(file, "/class_names", type, {class_names.size()}, names.data());
+  raw::ok(H5Tclose(type));
+}
+
 }  // namespace
 
 std::vector<std::int64_t> TokenFile::labels() const {
@@ -61,6 +75,7 @@ void TokenFile::write(const std::filesystem::path& path) const {
     const FileColumns columns(file, rows_per_block);
     write_inputs(file, columns, *this);
     write_labels(columns, *this);
+    if (!class_names.empty()) return write_class_names(file, class_names);
     columns.put_each("/targets/unit", H5T_STD_I64LE, rows, &TokenRecord::unit);
     columns.put_texts("/units/id", ids);
     if (task == "language-model") {
@@ -96,6 +111,13 @@ TokenFile choice_file() {
           .choices = {"I", "you", "", "yes", "no"},
           .gold = {2, 0},
           .first_choice = {0, 3, 5}};
+}
+
+TokenFile tag_file() {
+  return {.task = "token-classification",
+          .rows = {{0, {-100, 1, 2, 0, -100}}, {0, {-100, -100}}, {0, {2, 0, 0, 0}}},
+          .class_names = {"O", "B-PER", "I-PER"},
+          .num_tokens = 3};
 }
 
 }  // namespace tally::data

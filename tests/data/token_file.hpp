@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small valid data sets of language models and multiple choice to read, and to break.
+// Small valid data sets of language models, multiple choice and token classification to read, and
+// to break.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace tally::data {
 
-// A window or a choice.
+// A window, a choice or a sentence, which is a unit of its own.
 struct TokenRecord {
   std::int64_t unit = 0;
   std::vector<std::int64_t> labels;  // of the places that are not padding
@@ -23,14 +24,16 @@ struct TokenRecord {
 struct TokenFile {
   std::string task;
   std::vector<TokenRecord> rows;
-  std::vector<std::string> ids;
+  std::vector<std::string> ids = {};
   // language-model
   std::vector<std::int64_t> bytes = {}, words = {};
   // multiple-choice
   std::vector<std::string> questions = {}, choices = {};
   std::vector<std::int64_t> gold = {}, first_choice = {};
+  // token-classification
+  std::vector<std::string> class_names = {};
 
-  std::int64_t num_tokens = 10;  // of the vocabulary
+  std::int64_t num_tokens = 10;  // of the vocabulary; of a token classification: classes
   std::int64_t ignore_index = -100;
   std::int64_t places = 6;           // of a row
   hid_t label_type = H5T_STD_I64LE;  // or H5T_STD_I32LE
@@ -47,5 +50,7 @@ struct TokenFile {
 TokenFile document_file();
 // Two questions, of three choices and of two.
 TokenFile choice_file();
+// Three sentences, of which one has no token that is scored; three classes with names.
+TokenFile tag_file();
 
 }  // namespace tally::data

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readers refuse in data sets of language models and multiple choice.
+// What readers refuse in data sets of language models, multiple choice and token classification.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -37,8 +37,39 @@ TEST_P(ChoiceRefusals, NameFileObjectFoundAndExpected) {
   expect_refused(choice_file(), GetParam());
 }
 
+class TagRefusals : public testing::TestWithParam<Change> {};
+TEST_P(TagRefusals, NameFileObjectFoundAndExpected) { expect_refused(tag_file(), GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TagRefusals,
+    testing::Values(Change{"no_ignore_index",
+                           {"has no root attribute 'ignore_index'"},
+                           [](hid_t f) { raw::remove_attribute(f, "/", "ignore_index"); }},
+                    Change{"ignoring_a_class",
+                           {"has ignore_index 2, which is one of the 3 classes"},
+                           [](hid_t f) { set_int(f, "/", "ignore_index", 2); }},
+                    Change{"one_class",
+                           {"has num_classes 1, expected 2 to 2147483647"},
+                           [](hid_t f) {
+                             raw::remove(f, "/class_names");
+                             set_int(f, "/", "num_classes", 1);
+                           }},
+                    Change{"names_of_other_classes",
+                           {"/class_names has shape [3], expected [4] (num_classes)"},
+                           [](hid_t f) { set_int(f, "/", "num_classes", 4); }},
+                    Change{"one_label_per_row",
+                           {"/targets/label has shape [3], expected [N, 6]"},
+                           [](hid_t f) { replace(f, "/targets/label", H5T_STD_I64LE, {3}); }},
+                    Change{"units",
+                           {"/targets/unit is there, but token-classification is scored by rows"},
+                           [](hid_t f) {
+                             const std::vector<std::int64_t> units(3);
+                             raw::dataset(f, "/targets/unit", H5T_STD_I64LE, {3}, units.data());
+                           }}),
+    change_name);
+
 TEST(TokenRefusals, NameEachDatasetThatIsMissing) {
-  for (const TokenFile& good : {document_file(), choice_file()}) {
+  for (const TokenFile& good : {document_file(), choice_file(), tag_file()}) {
     const raw::TemporaryFolder folder;
     good.write(folder / "good.h5");
     const DataSetInfo info = DataSet(folder / "good.h5").info();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets of language models and multiple choice: what is read of them.
+// Data sets of language models, multiple choice and token classification: what is read of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,6 +69,30 @@ TEST_F(Tokens, QuestionsAreUnits) {
   EXPECT_EQ(info.tables.size(), 8U);
   EXPECT_EQ(info.table("/units/first_choice").range->most, 5);
   EXPECT_EQ(info.table("/choices/text/offsets").num_rows, 6);
+}
+
+TEST_F(Tokens, SentencesAreSamples) {
+  const DataSet data_set = open(tag_file());
+  const DataSetInfo& info = data_set.info();
+  EXPECT_EQ(info.num_samples, 3);
+  EXPECT_EQ(info.num_units, 0);
+  EXPECT_THAT(info.class_names, ElementsAre("O", "B-PER", "I-PER"));
+  EXPECT_THAT(names_of(info.columns.targets), ElementsAre("label"));
+  EXPECT_EQ(info.columns.targets[0].padding, -100);
+  EXPECT_TRUE(info.tables.empty());
+}
+
+TEST_F(Tokens, ClassesOfTokensAreDescribedForPeople) {
+  TokenFile file = tag_file();
+  file.rows_per_block = 4;
+  DataSet data_set = open(file);
+  EXPECT_THAT(describe(data_set),
+              IsSupersetOf({HasSubstr("task token-classification, 3 samples, 3 classes"),
+                            HasSubstr("class names: O, B-PER, I-PER"),
+                            HasSubstr("labels: 3 of 3 classes occur; of these fewest 1 (class 1 "
+                                      "'B-PER'), most 4 (class 0 'O'); 11 ignored"),
+                            HasSubstr("4 tokens")}));
+  EXPECT_THAT(verify(data_set), HasSubstr("all 3 rows read, labels in range"));
 }
 
 TEST_F(Tokens, LabelsAreOfEitherType) {

@@ -47,7 +47,9 @@ def test_help_lists_tasks(known: dict[str, set[str]]) -> None:
     assert "accuracy_top<k>" in known["multiclass"]
 
 
-TASKS_WITH_TABLES = ["multiclass", "binary", "multilabel", "regression", "language-model", "multiple-choice"]
+TASKS_WITH_TABLES = [
+    "multiclass", "binary", "multilabel", "regression", "language-model", "multiple-choice", "token-classification",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("task", TASKS_WITH_TABLES)

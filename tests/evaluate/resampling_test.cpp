@@ -105,5 +105,56 @@ TEST(CountReplicates, PartsOfRanksAddUpToTheWhole) {
   }
 }
 
+// Sequences of no token, of one and of more, with one class in each.
+predictions::PredictionLog tags_of(const tasks::Task& task, std::int64_t first,
+                                   std::int64_t count) {
+  predictions::PredictionLog log(task.retained_columns(), "/tmp", 1 << 16);
+  for (std::int64_t i = first; i < first + count; ++i) {
+    const std::vector<std::int32_t> classes(to_size(i % 9), static_cast<std::int32_t>(i % 2));
+    const double loss = 0.1 * static_cast<double>(i % 9);
+    const auto tokens = std::as_bytes(std::span(classes));
+    const auto number = std::as_bytes(std::span(&loss, 1));
+    const std::vector<std::int64_t> length{std::ssize(classes)};
+    log.append({1,
+                {{tokens.begin(), tokens.end()},
+                 {number.begin(), number.end()},
+                 {tokens.begin(), tokens.end()}},
+                {length, {}, length}});
+  }
+  return log;
+}
+
+TEST(CountReplicates, ReadsRowsOfAnyLength) {
+  const auto task = tasks::make_task({.task = "token-classification",
+                                      .metrics = {.task = "token-classification",
+                                                  .num_classes = 2,
+                                                  .ignore_index = -1,
+                                                  .class_names = {"O", "B-X"}},
+                                      .keep_rows = true});
+  const auto all = tags_of(*task, 0, kSamples);
+  ASSERT_GT(all.spilled_bytes(), 0) << "rows come from disk, too";
+  std::vector<std::int32_t> codes(kSamples);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::int32_t>(i % 2);
+  const auto groups = count_groups({*task, all, 0}, 2, codes);
+  for (std::size_t group = 0; group < 2; ++group) {
+    std::int64_t tokens = 0;
+    for (std::size_t i = group; i < codes.size(); i += 2)
+      tokens += static_cast<std::int64_t>(i % 9);
+    const auto results = task->finalize_resampled(groups[group]);
+    EXPECT_EQ(results.per_class[group].correct, tokens);
+    EXPECT_EQ(results.per_class[1 - group].support, 0);
+    EXPECT_EQ(results.entity_types[0].correct, group == 0 ? 0 : tokens);
+    EXPECT_DOUBLE_EQ(*results.find("loss")->value, 0.1);
+  }
+  const auto head = tags_of(*task, 0, 4000), tail = tags_of(*task, 4000, kSamples - 4000);
+  const auto whole = count_replicates({*task, all, 0}, 1, 0, 3);
+  auto merged = count_replicates({*task, head, 0}, 1, 0, 3);
+  const auto rest = count_replicates({*task, tail, 4000}, 1, 0, 3);
+  for (std::size_t r = 0; r < 3; ++r) {
+    merged[r].merge(rest[r]);
+    EXPECT_TRUE(std::ranges::equal(merged[r].bytes(), whole[r].bytes())) << r;
+  }
+}
+
 }  // namespace
 }  // namespace tally::evaluate

@@ -11,6 +11,7 @@
 #include "answers.hpp"
 #include "labels.hpp"
 #include "rows.hpp"
+#include "tags.hpp"
 #include "texts.hpp"
 #include "values.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::int64_t kSamples = 211;
 constexpr std::int64_t kClasses = 7;
 constexpr std::int64_t kIgnored = 3;
+const std::vector<std::string> kTags{"O", "B-A", "I-A", "B-B", "I-B", "E-B", "S-C"};
 
 struct Case {
   std::string task, metric;
@@ -34,7 +36,8 @@ MetricOptions options_for(const Case& test) {
           .ignore_index = kIgnored,
           .names = {test.metric},
           .no_answer = is_of_questions,
-          .has_margins = is_of_questions};
+          .has_margins = is_of_questions,
+          .class_names = test.task == "token-classification" ? kTags : std::vector<std::string>{}};
 }
 
 // Samples of any task.
@@ -48,6 +51,7 @@ class Material {
     if (task == "question-answering") samples_ = random_answers(kSamples, 5);
     if (task == "language-model") samples_ = random_documents(kSamples, 5);
     if (task == "multiple-choice") samples_ = random_choices(kSamples, 5);
+    if (task == "token-classification") samples_ = random_tags(kTags, kSamples, 5);
   }
 
   std::int64_t size() const {
@@ -69,6 +73,8 @@ class Material {
       for (LanguageModelRecord& row : *documents) row = {.index = row.index};
     } else if (auto* choices = std::get_if<std::vector<MultipleChoiceRecord>>(&samples_)) {
       for (MultipleChoiceRecord& row : *choices) row.ignored = true;
+    } else if (auto* sequences = std::get_if<TaggedSamples>(&samples_)) {
+      for (TokenClassificationRecord& row : sequences->records) row = {.index = row.index};
     } else {
       std::ranges::fill(std::get<Values>(samples_).predictions,
                         std::numeric_limits<float>::infinity());
@@ -87,6 +93,8 @@ class Material {
       metrics.update(part_of(*documents, first, count), state);
     } else if (auto* choices = std::get_if<std::vector<MultipleChoiceRecord>>(&samples_)) {
       metrics.update(part_of(*choices, first, count), state);
+    } else if (auto* sequences = std::get_if<TaggedSamples>(&samples_)) {
+      metrics.update(part_of(sequences->records, first, count), state);
     } else {
       add_values(metrics, std::get<Values>(samples_), first, count,
                  std::max<std::int64_t>(1, count), state);
@@ -101,7 +109,7 @@ class Material {
   }
 
   std::variant<Samples, LabelSamples, Values, std::vector<QuestionAnsweringRecord>,
-               std::vector<LanguageModelRecord>, std::vector<MultipleChoiceRecord>>
+               std::vector<LanguageModelRecord>, std::vector<MultipleChoiceRecord>, TaggedSamples>
       samples_;
 };
 
@@ -213,8 +221,9 @@ TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
 // Of every task; of a form one that has a number.
 std::vector<Case> every_metric() {
   std::vector<Case> cases;
-  for (const char* task : {"binary", "language-model", "multiclass", "multilabel",
-                           "multiple-choice", "question-answering", "regression"}) {
+  for (const char* task :
+       {"binary", "language-model", "multiclass", "multilabel", "multiple-choice",
+        "question-answering", "regression", "token-classification"}) {
     for (const MetricDescription& metric : known_metrics(task)) {
       std::string name(metric.name);
       const auto open = name.find('<');

@@ -150,6 +150,15 @@ TEST(ChooseRows, ImagesGoByTheirShareOfRightPixels) {
   EXPECT_THAT(choose(file, {}).rows, ElementsAre(0, 1, 2, 3));
 }
 
+TEST(ChooseRows, SentencesGoByTheirShareOfRightTokens) {
+  SavedColumns saved("token-classification", 4);
+  saved.add("correct", Numbers{5, 0, 9, 9});
+  saved.add("tokens", Numbers{10, 0, 10, 9});
+  const auto file = saved.close();
+  EXPECT_THAT(worst(file, 9), ElementsAre(0, 2, 3));
+  EXPECT_THAT(choose(file, {.wrong = true}).rows, ElementsAre(0, 2));
+}
+
 TEST(ChooseRows, ImagesGoByTheirShareOfFoundObjects) {
   SavedColumns saved("detection", 4);
   saved.add("correct", Numbers{2, 0, 0, 3});

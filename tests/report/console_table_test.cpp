@@ -95,6 +95,27 @@ TEST(Table, IsAsWideAsTheLongestNameOfAMetric) {
                         "  recall_at_precision_0.95_macro    0.250000    25.00 %\n"));
 }
 
+TEST(Table, ListsTypesOfEntities) {
+  RunReport report = small_report();
+  report.metrics.results.metrics.push_back({"entity_f1", 0.5});
+  report.metrics.results.entity_types = {{"PER", 4, 4, 2, 0.5, 0.5, 0.5},
+                                         {"\x1b", 0, 1, 0, 0.0, std::nullopt, 0.0}};
+  const std::string table = to_table(report, "out");
+  EXPECT_THAT(table, HasSubstr("  entity_f1                      0.500000    50.00 %\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("\n\n"
+                "  entity                   support predicted   correct precision    recall        "
+                "f1\n"
+                "  PER                            4         4         2    0.5000    0.5000    "
+                "0.5000\n"
+                "  \\x1b                           0         1         0    0.0000         -    "
+                "0.0000\n"
+                "\n"));
+  report.metrics.results.entity_types.resize(21);
+  EXPECT_THAT(to_table(report, "out"), Not(HasSubstr("  entity ")));
+}
+
 TEST(Table, SaysWhatTheGpusTook) {
   RunReport report = small_report();
   EXPECT_THAT(to_table(report, "out"), Not(HasSubstr("Energy")));

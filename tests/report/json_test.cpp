@@ -137,6 +137,20 @@ TEST(ReportJson, HoldsIntervalsTiesAndBins) {
   EXPECT_EQ(json["non_finite"], Json::parse(R"({"count": 2, "first_indices": [3, 8]})"));
 }
 
+TEST(ReportJson, HoldsTypesOfEntitiesWhereThereAreAny) {
+  RunReport report = small_report();
+  EXPECT_FALSE(json_of(report).contains("entity_types"));
+  report.metrics.results.entity_types = {{"PER", 4, 5, 2, 0.4, 0.5, 0.25},
+                                         {"LOC", 0, 1, 0, 0.0, std::nullopt, 0.0}};
+  const Json json = json_of(report);
+  EXPECT_EQ(json["entity_types"].dump(),
+            R"([{"type":"PER","support":4,"predicted":5,"correct":2,"precision":0.4,)"
+            R"("recall":0.5,"f1":0.25},{"type":"LOC","support":0,"predicted":1,"correct":0,)"
+            R"("precision":0.0,"recall":null,"f1":0.0}])");
+  const auto all = keys(json);
+  EXPECT_EQ(std::ranges::find(all, "entity_types") - std::ranges::find(all, "per_class"), 1);
+}
+
 TEST(ReportJson, HoldsThresholdsOfOperatingPointsOnly) {
   RunReport report = small_report();
   auto& results = report.metrics.results;

@@ -46,11 +46,12 @@ TEST(NumberFormat, Values) {
 }
 
 TEST(NumberFormat, Shares) {
-  for (const char* name :
-       {"accuracy", "accuracy_top5", "precision_macro", "recall_micro", "f1", "f1_weighted"}) {
+  for (const char* name : {"accuracy", "accuracy_top5", "precision_macro", "recall_micro", "f1",
+                           "f1_weighted", "entity_precision", "entity_f1_macro"}) {
     EXPECT_TRUE(is_share(name)) << name;
   }
-  for (const char* name : {"loss", "perplexity", "f1score", ""}) EXPECT_FALSE(is_share(name));
+  for (const char* name : {"loss", "perplexity", "f1score", "entity_", ""})
+    EXPECT_FALSE(is_share(name));
 }
 
 }  // namespace

@@ -102,6 +102,12 @@ TEST_F(OpenSavedPredictionsTest, WhatIsOnlyPredictedHasNothingToScore) {
             "the task 'predict' has no metrics to score. Leave --task out.");
 }
 
+TEST_F(OpenSavedPredictionsTest, TagsAreNotScoredYet) {
+  use_data(data::tag_file());
+  const auto refusal = refused(ErrorKind::usage, "token-classification", save_logits("p.h5"));
+  EXPECT_THAT(refusal, HasSubstr("the task token-classification cannot be scored"));
+}
+
 TEST_F(OpenSavedPredictionsTest, SavedUnitsAreScoredWithoutAPredictor) {
   use_data(data::document_file());
   const auto documents = open_for("language-model", save_documents("d.h5", "ab12"));

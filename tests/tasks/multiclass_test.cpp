@@ -267,7 +267,7 @@ TEST(MakeTask, RefusesATaskItDoesNotKnow) {
       kind_of([&] { make_task(with); },
               "task 'ranking' is not known. Known: binary, detection, language-model, multiclass, "
               "multilabel, multiple-choice, predict, question-answering, regression, "
-              "segmentation."),
+              "segmentation, token-classification."),
       ErrorKind::usage);
 }
 

@@ -22,10 +22,12 @@ enum class TaskKind : std::uint8_t {
   predict,
   question_answering,
   regression,
-  segmentation
+  segmentation,
+  token_classification
 };
 // By the last of them.
-inline constexpr std::size_t kNumTasks = static_cast<std::size_t>(TaskKind::segmentation) + 1;
+inline constexpr std::size_t kNumTasks =
+    static_cast<std::size_t>(TaskKind::token_classification) + 1;
 
 // What `tally score` reads of an evaluation.
 enum class SavedForm : std::uint8_t {
@@ -33,6 +35,7 @@ enum class SavedForm : std::uint8_t {
   texts,       // an answer for each question
   detections,  // of each image
   units,       // sums of each document, or likelihoods of each question's choices
+  tags,        // a class for each place of a sequence: they are saved, but not read yet
   none         // nothing is scored
 };
 

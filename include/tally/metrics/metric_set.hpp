@@ -38,6 +38,7 @@ struct MetricOptions {
   bool maps = false;         // of a regression of one output: its values are pixels of images
   bool no_answer = false;    // of questions: some may have no answer
   bool has_margins = false;  // of them: their scores for no answer are known
+  std::vector<std::string> class_names = {};  // of tags of tokens: entities are told by them
 };
 
 // A metric as `--help` lists it.

@@ -41,6 +41,15 @@ struct ClassMetrics {
   std::optional<double> value(std::string_view name) const;
 };
 
+// Of a type of entities, such as "PER", in a token classification.
+struct EntityTypeMetrics {
+  std::string type;
+  std::int64_t support = 0;    // entities that the labels say
+  std::int64_t predicted = 0;  // entities that the predictions say
+  std::int64_t correct = 0;    // of both, at the same places
+  std::optional<double> precision, recall, f1;
+};
+
 // What a metric would be if all ties were decided for, and against, the true class.
 struct TieBounds {
   std::string metric;  // "accuracy_top5"
@@ -91,6 +100,7 @@ struct Results {
   UnitCounts counts;
   std::vector<MetricValue> metrics;
   std::vector<ClassMetrics> per_class;
+  std::vector<EntityTypeMetrics> entity_types;  // in order of name; empty if not kept
   std::vector<TieBounds> tie_bounds;
   std::vector<ReliabilityBin> reliability;  // empty if not kept
   // [classes, classes], row = true class; of several labels [labels, 2, 2], row = truth; empty if

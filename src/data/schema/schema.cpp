@@ -34,12 +34,12 @@ void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSet
                         format("has ignore_index {}, expected {} for the task {}",
                                *info.ignore_index, range_text(*rules.ignore_index), info.task));
   }
-  // A token that is the mark, too, could never be scored. Where labels are classes that is allowed:
-  // the samples of such a class are left out.
+  // A token that is the mark, too, could never be scored. Where a sample has one class that is
+  // allowed: the samples of such a class are left out.
   if (is_needed && contains({0, info.num_classes - 1}, *info.ignore_index)) {
     throw_dataset_error(file.path(), "",
-                        format("has ignore_index {}, which is one of the {} tokens",
-                               *info.ignore_index, info.num_classes));
+                        format("has ignore_index {}, which is one of the {} {}", *info.ignore_index,
+                               info.num_classes, has_vocabulary(rules) ? "tokens" : "classes"));
   }
 }
 

@@ -23,6 +23,9 @@ constexpr TaskRules kRegression{.num_classes = kAnyClasses, .label = LabelShape:
 constexpr TaskRules kSegmentation{
     .num_classes = kTwoOrMore, .label = LabelShape::mask, .ignore_index = kAnyInt64};
 
+constexpr TaskRules kTokenClassification{
+    .num_classes = kTwoOrMore, .label = LabelShape::sequence, .ignore_index = kAnyInt64};
+
 const TaskRules& rules_of(TaskKind task) {
   switch (task) {
     case TaskKind::binary:
@@ -45,6 +48,8 @@ const TaskRules& rules_of(TaskKind task) {
       return kRegression;
     case TaskKind::segmentation:
       return kSegmentation;
+    case TaskKind::token_classification:
+      return kTokenClassification;
   }
   throw Error(ErrorKind::internal, "a task has no rules of its data sets");
 }
@@ -66,6 +71,10 @@ const TaskRules* find_task(std::string_view name) {
 }
 
 const TaskRules& rules_of(const DataSetInfo& info) { return rules_of(task_traits(info.task).kind); }
+
+bool has_vocabulary(const TaskRules& rules) {
+  return rules.label == LabelShape::sequence && has_units(rules);
+}
 
 bool has_units(const TaskRules& rules) {
   return std::ranges::find(rules.targets, "unit", &TargetRule::name) != rules.targets.end();

@@ -33,7 +33,7 @@ enum class LabelShape {
   flags,     // [N, C], uint8
   values,    // float32 [N, C]; where C is 1 also [N], or a map, [N, height, width]
   mask,      // [N, height, width], uint8, int16, int32 or int64: the class of each pixel
-  sequence,  // [N, L], int32 or int64: the token of each place
+  sequence,  // [N, L], int32 or int64: the token of each place, or its class
 };
 
 // In the place of a table that another one is like.
@@ -58,7 +58,7 @@ inline constexpr ValueRange kAnyInt64{std::numeric_limits<std::int64_t>::min(),
 struct TaskRules {
   std::optional<ValueRange> num_classes = std::nullopt;  // none: there are no classes
   LabelShape label = LabelShape::none;
-  // None: every target is scored. Of sequences it is needed, and no token.
+  // None: every target is scored. Of sequences it is needed, and no token or class.
   std::optional<ValueRange> ignore_index = std::nullopt;
   std::span<const TargetRule> targets = {};  // beside the label, in order of name
   std::span<const TableRule> tables = {};    // where there are units, the first has a row for each
@@ -92,6 +92,8 @@ const TaskRules& rules_of(const DataSetInfo& info);
 
 // Whether /targets/unit names what is scored.
 bool has_units(const TaskRules& rules);
+// Whether num_classes counts the tokens of a vocabulary, which have no names.
+bool has_vocabulary(const TaskRules& rules);
 
 // "1000 classes", "1 output", "12 questions", "no targets".
 std::string counted(const DataSetInfo& info);

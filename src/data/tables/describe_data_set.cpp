@@ -150,8 +150,8 @@ std::vector<std::string> describe(DataSet& data_set) {
     lines.push_back(column_line(file, *column));
     if (column->image) lines.push_back(image_line(*column->image));
   }
-  const bool are_tokens = rules_of(info).label == LabelShape::sequence;
-  if (rules_of(info).num_classes && !are_tokens) lines.push_back(class_names_line(info));
+  if (rules_of(info).num_classes && !has_vocabulary(rules_of(info)))
+    lines.push_back(class_names_line(info));
   append(sample_names_lines(data_set));
   append(label_report(data_set));
   append(other_attributes(file));

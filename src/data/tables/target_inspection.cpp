@@ -87,6 +87,12 @@ Lines count_lines(const DataSetInfo& info, const Counts& counts, std::string_vie
   return lines;
 }
 
+// What a label is of, where a sample has several.
+std::string_view unit_of(LabelShape form) {
+  if (form == LabelShape::mask) return " pixels";
+  return form == LabelShape::sequence ? " tokens" : "";
+}
+
 Lines report_classes(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   Counts counts;
@@ -105,7 +111,7 @@ Lines report_classes(DataSet& data_set) {
   with_label_type(info.columns.targets.front().dtype, [&](auto value) {
     counts.bad = for_each_allowed<decltype(value), std::int64_t>(data_set, count);
   });
-  return count_lines(info, counts, rules_of(info).label == LabelShape::mask ? " pixels" : "");
+  return count_lines(info, counts, unit_of(rules_of(info).label));
 }
 
 Lines report_flags(DataSet& data_set) {
@@ -179,11 +185,12 @@ Lines report_sequences(DataSet& data_set) {
 }  // namespace
 
 Lines label_report(DataSet& data_set) {
-  const LabelShape form = rules_of(data_set.info()).label;
+  const TaskRules& rules = rules_of(data_set.info());
+  const LabelShape form = rules.label;
   if (form == LabelShape::none) return table_report(data_set);
   if (form == LabelShape::values) return report_values(data_set);
   if (form == LabelShape::flags) return report_flags(data_set);
-  if (form == LabelShape::sequence) return report_sequences(data_set);
+  if (has_vocabulary(rules)) return report_sequences(data_set);
   return report_classes(data_set);
 }
 

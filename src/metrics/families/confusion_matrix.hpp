@@ -24,9 +24,15 @@ struct ConfusionCounters {
   constexpr void count_pixels(const SegmentationRecord& row, const Add& add) const {
     if (matrix == kNotKept) return;
     for (std::int64_t i = 0; i < row.num_pixels; ++i) {
-      if (row.labels[i] < 0 || row.predictions[i] < 0) continue;
-      add(matrix + row.labels[i] * num_classes + row.predictions[i], 1);
+      if (row.labels[i] >= 0) count_decided(row.labels[i], row.predictions[i], add);
     }
+  }
+
+  // Of a pixel or token that is scored; -1 is no prediction.
+  template <class Add>
+  constexpr void count_decided(std::int64_t label, std::int64_t prediction, const Add& add) const {
+    if (matrix == kNotKept || prediction < 0) return;
+    add(matrix + label * num_classes + prediction, 1);
   }
 
   // Of finite scores.

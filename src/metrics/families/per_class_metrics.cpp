@@ -2,6 +2,7 @@
 #include "families/per_class_metrics.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
@@ -13,10 +14,14 @@
 namespace tally::metrics {
 namespace {
 
+// Whether what is counted depends on what lies beside it.
+enum class Units { independent, dependent };
+
 class ClassCounts : public Family {
  public:
-  explicit ClassCounts(MetricOptions options)
+  ClassCounts(MetricOptions options, Units units)
       : options_(std::move(options)),
+        units_(units),
         betas_(
             betas_asked(options_.names, {"f<beta>_macro", "f<beta>_micro", "f<beta>_weighted"})) {}
 
@@ -29,7 +34,7 @@ class ClassCounts : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const auto counts = counts_of(state, results.counts.scored);
+    const auto counts = counts_of(state);
     // The classes are made first: append() adds their metrics to them.
     start_classes(counts, results);
     append_balanced_accuracy(counts, results);
@@ -39,12 +44,16 @@ class ClassCounts : public Family {
     for (const double beta : betas_) append_f_beta(beta, counts, results);
     append("specificity", counts, ratios_of(counts, specificity), results);
     append_jaccard(counts, results);
+    if (units_ == Units::dependent) drop_proportions(results);
   }
 
  private:
   using Counts = std::vector<ClassCount>;
 
-  Counts counts_of(const exact::State& state, std::int64_t all) const {
+  Counts counts_of(const exact::State& state) const {
+    // Each unit that is scored has one label.
+    const auto support = state.of(support_);
+    const std::int64_t all = std::accumulate(support.begin(), support.end(), std::int64_t{0});
     Counts counts;
     for (std::size_t c = 0; c < to_size(options_.num_classes); ++c) {
       counts.push_back(
@@ -61,6 +70,14 @@ class ClassCounts : public Family {
                                    counts[c].predicted,
                                    counts[c].correct,
                                    {}});
+    }
+  }
+
+  // Wilson's intervals are of proportions alone.
+  static void drop_proportions(Results& results) {
+    for (MetricValue& metric : results.metrics) metric.proportion.reset();
+    for (ClassMetrics& of_class : results.per_class) {
+      for (MetricValue& metric : of_class.values) metric.proportion.reset();
     }
   }
 
@@ -156,6 +173,7 @@ class ClassCounts : public Family {
   }
 
   MetricOptions options_;
+  Units units_;
   std::vector<double> betas_;
   exact::StateSpan correct_, predicted_, support_;
 };
@@ -201,8 +219,16 @@ FamilyEntry class_metrics_family() {
             .standard = false}},
       .kept = Kept::always,
       .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
-        return std::make_unique<ClassCounts>(options);
+        return std::make_unique<ClassCounts>(options, Units::independent);
       }};
+}
+
+FamilyEntry token_class_metrics_family() {
+  FamilyEntry family = class_metrics_family();
+  family.make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+    return std::make_unique<ClassCounts>(options, Units::dependent);
+  };
+  return family;
 }
 
 }  // namespace tally::metrics

@@ -13,13 +13,21 @@ struct MulticlassCounters {
 
   template <class Add>
   constexpr void count_row(const MulticlassRecord& row, const Add& add) const {
+    count_decided(row.label, row.prediction, add);
+  }
+
+  // -1 is no prediction.
+  template <class Add>
+  constexpr void count_decided(std::int64_t label, std::int64_t prediction, const Add& add) const {
     if (support == kNotKept) return;
-    add(support + row.label, 1);
-    if (row.prediction >= 0) add(predicted + row.prediction, 1);
-    if (row.label == row.prediction) add(correct + row.label, 1);
+    add(support + label, 1);
+    if (prediction >= 0) add(predicted + prediction, 1);
+    if (label == prediction) add(correct + label, 1);
   }
 };
 
 FamilyEntry class_metrics_family();
+// The same of tokens, which depend on those beside them: without shares of independent samples.
+FamilyEntry token_class_metrics_family();
 
 }  // namespace tally::metrics

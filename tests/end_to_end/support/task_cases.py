@@ -12,6 +12,7 @@ import pixel_sets
 import prediction_sets
 import prepared_squad
 import small
+import tag_sets
 import torch
 from character_model import Trained, documentation
 from coco_reference import random_case
@@ -98,10 +99,15 @@ def detection(folder: Path) -> TaskCase:
     return TaskCase(save_detector(data, case.found, folder / "m.pt"), data, detection_runs.OPTIONS)
 
 
+def token_classification(folder: Path) -> TaskCase:
+    data = tag_sets.make_sentences(23).write(folder / "set.h5")
+    return TaskCase(tag_sets.save_tagger(tag_sets.Tagger(), folder / "m.pt"), data)
+
+
 TASK_CASES: dict[str, Callable[[Path], TaskCase]] = {
     make.__name__: make
     for make in (
         segmentation, regression_of_maps, predict, question_answering, language_model, traced_transformer,
-        multiple_choice, detection,
+        multiple_choice, detection, token_classification,
     )
 }  # fmt: skip
