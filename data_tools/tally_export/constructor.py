@@ -3,7 +3,6 @@
 
 import inspect
 import re
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,11 +10,11 @@ from typing import Any
 from torch import nn
 
 from tally_data.errors import ModelError, UsageError
+from tally_data.user_code import described
 
 from .pretrained import Pretrained
 
 _NOT_TAKEN = re.compile(r"unexpected keyword argument '(\w+)'")
-_SHOWN = 300  # characters of an error of others, which may list every tensor
 _OPTIONS = {"num_classes": "--num-classes"}  # which say it, in place of --model-kwargs
 _OPTIONS_OF_LIBRARIES = _OPTIONS | {
     "img_size": "--img-size", "in_chans": "--in-chans", "pretrained": "--pretrained", "weights": "--pretrained or --weights",
@@ -70,11 +69,3 @@ def call_constructor(make: Callable[..., Any], name: str, asked: Asked, is_own: 
 def takes(make: Callable[..., Any], option: str) -> bool:
     parameters = inspect.signature(make).parameters
     return option in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
-def described(error: Exception) -> str:
-    """One line, not too long, that says where in the user's code it happened."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    text = str(error)
-    return f"{type(error).__name__}: {text[:_SHOWN]}{'…' if len(text) > _SHOWN else ''}{where}"
