@@ -52,7 +52,7 @@ from tally_data.labels import Labels, labels_from_file, labels_from_folders
 from tally_data.multilabel import labels_from_table, unknown_value
 from tally_data.options import ToolParser, add_broken_option, add_image_options, add_output_options, positive
 from tally_data.parallel import default_workers, ordered_map
-from tally_data.preparation import Recipe, add_geometry_options, preparation
+from tally_data.preparation import IMAGENET_NOTE, add_geometry_options, find_recipe, preparation
 
 IMAGES_PER_CHUNK = 16
 
@@ -110,17 +110,6 @@ def class_count(args: argparse.Namespace, labels: Labels) -> int:
             f"'{args.input}' has images of {count} class, expected 2 or more (or give --num-classes)"
         )
     return count
-
-
-def find_recipe(args: argparse.Namespace) -> Recipe | None:
-    """None where neither --like nor --recipe asks for one."""
-    if args.like is None and args.recipe is None:
-        return None
-    # The libraries that know recipes are large, and not needed without one.
-    from tally_export.recipe import library_recipe
-    from tally_export.recipe_like import recipe_like
-
-    return library_recipe(args.recipe) if args.like is None else recipe_like(args.like, args.recipe)
 
 
 def find_images(args: argparse.Namespace) -> tuple[list[ImageFile], Labels]:
@@ -194,10 +183,7 @@ def main() -> None:
     encoding, rule = preparation(args, recipe)
     images, labels = find_images(args)
     if recipe is None and args.mean is None and args.std is None:
-        print(
-            "note: the data set gets ImageNet's mean and std, as no option gives others (--like MODEL, or --mean and --std); "
-            "a model card's normalisation is used instead"
-        )
+        print(IMAGENET_NOTE)
     write_images(args, images, labels, encoding, rule)
 
 

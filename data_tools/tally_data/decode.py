@@ -120,6 +120,11 @@ def pixels_of(image: Image.Image, channels: str) -> np.ndarray:
 def decode(file: ImageFile, rule: DecodeRule, clipped: list[str] | None = None) -> np.ndarray:
     """uint8 [H, W, C]. Grey, palette, CMYK and other images are converted to the rule's channels."""
     image = open_image(file, "L" if rule.channels == "L" else "RGB", clipped)
+    return prepare(image, rule)
+
+
+def prepare(image: Image.Image, rule: DecodeRule) -> np.ndarray:
+    """uint8 [H, W, C], of an image of mode L or RGB, as the rule's channels are."""
     if rule.resize is not None:
         image = resize(image, rule)
     if rule.crop is not None:

@@ -117,14 +117,23 @@ def _open_tar(path: Path) -> tarfile.TarFile:
         raise DataError(f"'{path}' is neither a folder nor a tar or zip file") from error
 
 
-def _list_tar(path: Path) -> tuple[list[ImageFile], set[str]]:
+def _members(path: Path) -> list[tarfile.TarInfo]:
     try:
         with reading(path), _open_tar(path) as archive:
-            members = archive.getmembers()
+            return archive.getmembers()
     except tarfile.TarError as error:
         raise DataError(f"'{path}' is a damaged tar file: {error}") from error
+
+
+def list_tar(path: Path) -> list[ImageFile]:
+    """All plain files of an uncompressed tar, in its order."""
+    members = [member for member in _members(path) if member.isreg() and not member.issparse()]
+    return [ImageFile(str(PurePosixPath(one.name)), str(path), one.offset_data, one.size) for one in members]
+
+
+def _list_tar(path: Path) -> tuple[list[ImageFile], set[str]]:
     files, folders = [], set()
-    for member in members:
+    for member in _members(path):
         name = str(PurePosixPath(member.name))  # drops a leading ./
         if member.isdir():
             folders.add(name)

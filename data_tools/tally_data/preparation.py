@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How prepare_imagefolder.py makes pixels of images: what its options say, and where they say nothing a recipe."""
+"""How pixels are made of images: what prepare_imagefolder.py's options say, and where they say nothing a recipe.
+
+prepare_dataset.py has the same options.
+"""
 
 import argparse
 from typing import Any, Protocol
@@ -41,6 +44,23 @@ def add_geometry_options(parser: ToolParser) -> None:
         "default center, with --resize HxW squash",
     )  # fmt: skip
     parser.add_argument("--interpolation", choices=tuple(FILTERS), help="for --resize, default bilinear")
+
+
+IMAGENET_NOTE = (
+    "note: the data set gets ImageNet's mean and std, as no option gives others (--like MODEL, or --mean and --std); "
+    "a model card's normalisation is used instead"
+)
+
+
+def find_recipe(args: argparse.Namespace) -> Recipe | None:
+    """None where neither --like nor --recipe asks for one."""
+    if args.like is None and args.recipe is None:
+        return None
+    # The libraries that know recipes are large, and not needed without one.
+    from tally_export.recipe import library_recipe
+    from tally_export.recipe_like import recipe_like
+
+    return library_recipe(args.recipe) if args.like is None else recipe_like(args.like, args.recipe)
 
 
 def preparation(args: argparse.Namespace, recipe: Recipe | None) -> tuple[ImageEncoding, DecodeRule]:
