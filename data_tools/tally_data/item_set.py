@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a data set of samples: in parts, read by several processes, that are joined at the end."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy as np
+
+from .checksum import BlockChecksums
+from .errors import DataError, OutputError, reading
+from .item_form import Rows, SetForm
+from .parallel import ordered_map
+from .part_folder import PartFolder
+from .progress import progress_bar
+from .sources import Source, SourceSpec, open_source
+from .structure import CHECKSUMS
+from .writer import DataSetWriter
+
+_CHUNK_BYTES = 4 << 20
+_MAX_CHUNK_ROWS = 1024
+_PART_BYTES = 256 << 20
+Span = tuple[int, int]
+Part = tuple[int, int, Iterable[Rows]]  # number, rows, their values
+
+
+@dataclass(frozen=True)
+class ItemSet:
+    """What is to be written, and how; part_rows: None for parts of some 256 MB."""
+
+    source: Source
+    spec: SourceSpec
+    form: SetForm
+    workers: int
+    part_rows: int | None
+
+    @property
+    def rows_per_part(self) -> int:
+        return self.part_rows or max(1, _PART_BYTES // self.form.row_bytes)
+
+    @property
+    def chunk_rows(self) -> int:
+        """That a process reads at a time."""
+        return min(max(1, _CHUNK_BYTES // self.form.row_bytes), _MAX_CHUNK_ROWS)
+
+    def settings(self) -> dict[str, Any]:
+        """All that the bytes of a part depend on; the classes are counted and named when parts are joined."""
+        form = replace(self.form, num_classes=None, class_names=None)
+        return {
+            "dataset": self.spec.dataset, "split": self.spec.split, "columns": repr(self.spec.choice),
+            "content of the dataset": self.source.fingerprint, "num_items": self.source.num_items,
+            "form": repr(form), "part_rows": self.rows_per_part,
+        }  # fmt: skip
+
+
+class Written(NamedTuple):
+    """form: with the number of classes."""
+
+    form: SetForm
+    num_rows: int
+
+
+def write_item_set(items: ItemSet, output: Path, overwrite: bool) -> Written:
+    with PartFolder(output, items.settings()) as folder:
+        num_rows = _write_parts(items, folder, output.name)
+        form = items.form
+        if form.counts_classes:
+            form = replace(form, num_classes=_count_classes(folder, len(num_rows)))
+        _join(form, folder, num_rows, output, overwrite)
+    return Written(form, sum(num_rows))
+
+
+def _write_parts(items: ItemSet, folder: PartFolder, what: str) -> list[int]:
+    """The parts that are missing; returns the rows of all of them."""
+    num_items, found = items.source.num_items, folder.rows_of_parts()
+    if found:
+        print(f"note: {len(found)} parts of an earlier run are there already, {sum(found)} items")
+    with progress_bar(num_items, "item", what) as bar:
+        bar.update(sum(found))
+        parts = _parts_of_stream(items, folder) if num_items is None else _parts_of_map(items, folder, num_items)
+        with closing(parts):
+            for number, rows, values in parts:
+                _write_part(items.form, folder.part(number), rows, values, bar)
+    return folder.rows_of_parts()
+
+
+def _parts_of_map(items: ItemSet, folder: PartFolder, num_items: int) -> Iterator[Part]:
+    step, chunk = items.rows_per_part, items.chunk_rows
+    begins = range(0, num_items, step)
+    missing = [number for number in range(len(begins)) if not folder.part(number).exists()]
+    spans: dict[int, list[Span]] = {}
+    for number in missing:
+        end = min(begins[number] + step, num_items)
+        spans[number] = [(first, min(first + chunk, end)) for first in range(begins[number], end, chunk)]
+    every_span = [span for of_part in spans.values() for span in of_part]
+    workers = max(1, min(items.workers, len(every_span)))
+    work = partial(_encode_span, items.source, items.form) if workers == 1 else partial(_encode_anew, items.spec, items.form)
+    with closing(ordered_map(work, every_span, workers)) as values:
+        for number, of_part in spans.items():
+            yield number, of_part[-1][1] - of_part[0][0], islice(values, len(of_part))
+
+
+def _encode_span(source: Source, form: SetForm, span: Span) -> Rows:
+    return form.encode(source.read(*span), span[0])
+
+
+@cache
+def _source_of_worker(spec: SourceSpec) -> Source:
+    return open_source(spec)
+
+
+def _encode_anew(spec: SourceSpec, form: SetForm, span: Span) -> Rows:
+    """In a process that opens the source for itself, once."""
+    return _encode_span(_source_of_worker(spec), form, span)
+
+
+def _parts_of_stream(items: ItemSet, folder: PartFolder) -> Iterator[Part]:
+    """A part's rows are in memory: how many there are is not known before."""
+    found = folder.rows_of_parts()
+    number, done = len(found), sum(found)
+    stream = items.source.read(done, None)
+    while True:
+        values: list[Rows] = []
+        left = items.rows_per_part
+        while left > 0 and len(rows := items.form.encode(islice(stream, min(left, items.chunk_rows)), done)):
+            values.append(rows)
+            left, done = left - len(rows), done + len(rows)
+        if not values:
+            return
+        yield number, sum(map(len, values)), values
+        number += 1
+
+
+def _write_part(form: SetForm, path: Path, num_rows: int, values: Iterable[Rows], bar: Any) -> None:
+    """A data set file of its own."""
+    largest = -1
+    with DataSetWriter(
+        path, task=form.task, num_classes=form.most_classes, num_samples=num_rows, ignore_index=form.ignore_index
+    ) as out:
+        columns = form.declare(out)
+        out.set_attribute("num_rows", num_rows)
+        for rows in values:
+            for column, array in zip(columns, rows.columns, strict=True):
+                column.append(array)
+            largest = max(largest, form.largest_label(rows))
+            bar.update(len(rows))
+        out.set_attribute("largest_label", largest)
+
+
+def _count_classes(folder: PartFolder, num_parts: int) -> int:
+    largest = -1
+    for number in range(num_parts):
+        with reading(folder.part(number)), h5py.File(folder.part(number)) as file:
+            largest = max(largest, int(file.attrs["largest_label"]))
+    if largest < 1:
+        raise DataError(f"the largest label is {largest}, expected 2 classes or more: give --num-classes")
+    print(f"note: {largest + 1} classes, as the largest label is {largest}; give --num-classes if there are more")
+    return largest + 1
+
+
+def _join(form: SetForm, folder: PartFolder, num_rows: list[int], output: Path, overwrite: bool) -> None:
+    total = sum(num_rows)
+    with (
+        DataSetWriter(
+            output, task=form.task, num_classes=form.num_classes, num_samples=total, class_names=form.class_names,
+            ignore_index=form.ignore_index, overwrite=overwrite,
+        ) as out,
+        progress_bar(total, "row", f"{output.name}, joining parts") as bar,
+    ):  # fmt: skip
+        columns = form.declare(out)
+        for number, rows in enumerate(num_rows):
+            path = folder.part(number)
+            with reading(path):
+                part = h5py.File(path)
+            with part:
+                for column in columns:
+                    for array in _checked_rows(part, column.path, path):
+                        column.append(array)
+            bar.update(rows)
+
+
+def _checked_rows(part: h5py.File, name: str, path: Path) -> Iterator[np.ndarray]:
+    """Of the dataset `name`, whose checksums must be right."""
+    with reading(path):
+        dataset, table = part[name], part[f"{CHECKSUMS}{name}"][...]
+        found = BlockChecksums(int(part[f"{CHECKSUMS}{name}"].attrs["rows_per_block"]))
+    step = max(1, _CHUNK_BYTES * len(dataset) // dataset.nbytes)
+    for first in range(0, len(dataset), step):
+        with reading(path):
+            rows = dataset[first : first + step]
+        found.update(rows)
+        yield rows
+    if not np.array_equal(found.table(), table):
+        raise OutputError(f"'{path}' is damaged: its checksums are others; remove it and give the same command once more")
