@@ -120,7 +120,7 @@ def find_form(item: Item, options: FormOptions, source_names: Sequence[str] | No
     """As the first item has it. renames_image: the source's name of an only input that is an image does not matter."""
     place = item.place(0)
     inputs = tuple(
-        _input_column(key, value, options, len(item.inputs) == 1, renames_image, f"{place}: '{key or 'the input'}'")
+        _input_column(key, value, options, len(item.inputs) == 1, renames_image, place)
         for key, value in item.inputs.items()
     )
     if options.task == "predict":
@@ -137,8 +137,9 @@ def find_form(item: Item, options: FormOptions, source_names: Sequence[str] | No
 
 
 def _input_column(
-    key: str, value: Any, options: FormOptions, is_only: bool, renames_image: bool, what: str
+    key: str, value: Any, options: FormOptions, is_only: bool, renames_image: bool, place: str
 ) -> ImageColumn | TensorColumn:
+    what = f"{place}: '{key}'" if key else f"{place}: the input"
     if options.input_name is not None and not is_only:
         raise UsageError("--input-name is for data sets with one input; those of several are named by their columns")
     if is_image(value, is_only or key == "image"):

@@ -4,10 +4,11 @@
 import numpy as np
 import torch
 from PIL import Image
-from plain_datasets import NUM_ITEMS, Made, Named, far_label, pillow, pixels, rng
+from plain_datasets import NUM_ITEMS, Made, Named, pillow, pixels, rng
 from sklearn.datasets import load_digits
-from torch.utils.data import ConcatDataset, Dataset, IterableDataset, TensorDataset
+from torch.utils.data import ConcatDataset, IterableDataset, TensorDataset
 from torchvision.transforms import v2
+
 
 class Stream(IterableDataset):
     def __iter__(self):
@@ -105,6 +106,10 @@ def other_keys():
 
 def other_kind():
     return Made(lambda index: (pixels(index) if index < 17 else "an image", 0))
+
+
+def far_label():
+    return Named(lambda index: (pixels(index), 4 if index == 17 else 0))
 
 
 def negative_label():

@@ -3,6 +3,7 @@
 
 import importlib
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import h5py
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_digits
 from torch.utils.data import DataLoader
 from torchvision.transforms import v2
 
-from conftest import NEEDS_PROGRAM, Tool
+from conftest import NEEDS_PROGRAM, TOOLS, Tool
 
 NAME = "prepare_dataset"
 CODE = Path(__file__).with_name("own_datasets.py")
@@ -213,6 +215,18 @@ def test_random_items_are_noted(tmp_path: Path, succeed: Tool) -> None:
     assert "at random" not in succeed(NAME, *IMAGES, "--output", tmp_path / "b.h5", "--workers", 1).stdout
 
 
+def test_the_example_of_the_documents(tmp_path: Path, succeed: Tool) -> None:
+    text = (TOOLS.parent / "docs" / "preparing.md").read_text()
+    example, command = re.search(r"```python\n# my_digits.py\n(.*?)```\n\n```sh\n(.*?)\n```", text, re.DOTALL).groups()
+    (tmp_path / "my_digits.py").write_text(example)
+    succeed(*command.removeprefix('"$TALLY_PYTHON" data_tools/').replace(".py ", " ", 1).split(), "--workers", 1, cwd=tmp_path)
+    found = read(tmp_path / "my-digits.h5")
+    assert found["image"].shape == (360, 1, 8, 8) and found["image"].dtype == np.float32
+    digits = load_digits()
+    assert np.array_equal(found["image"][:, 0] * 16, digits.images[1437:])
+    assert np.array_equal(found["label"], digits.target[1437:])
+
+
 FAULTS = [
     ("other_shape", [], 3, "item 17: 'image' is 7x7 (height x width), the first item's is 6x7"),
     ("other_length", [], 3, "item 17: 'features' has the shape [6], the first item's has [5]"),
@@ -222,13 +236,13 @@ FAULTS = [
     ("far_label", [], 3, "/targets/label[17] = 4, expected 0..3"),
     ("negative_label", [], 3, "/targets/label[17] = -1, expected 0.."),
     ("text_label", [], 3, "item 0: the target is the text 'cat', expected a number, or a name of --class-names"),
-    ("deep", [], 3, "item 0: 'the input' has more than 8 bits per channel (mode I;16): convert it in the dataset"),
+    ("deep", [], 3, "item 0: the input has more than 8 bits per channel (mode I;16): convert it in the dataset"),
     ("wide_targets", [], 3, "item 0: the target is float64"),
     ("no_label", [], 2, "the target may be any of 'image', 'kind': name it with --target-column"),
     ("no_label", ["--target-key", "klass"], 2, "there is no column 'klass'; the columns are 'image', 'kind'"),
     ("triples", [], 3, "item 0 is a tuple of 3, expected (input, target) or a dict"),
     ("unlabelled", [], 3, "item 0 is a ndarray, expected (input, target) or a dict (without targets: --task predict)"),
-    ("texts", [], 3, "item 0: 'the input' is a str, expected numbers, an array, a tensor or an image"),
+    ("texts", [], 3, "item 0: the input is a str, expected numbers, an array, a tensor or an image"),
     ("nothing", [], 3, "has no items"),
     ("once", [], 2, "returned what can be iterated once only"),
     ("number", [], 2, "returned a int, expected a torch Dataset"),

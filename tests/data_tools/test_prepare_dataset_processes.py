@@ -8,8 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import nn
 from torch.utils.data import DataLoader
 
@@ -44,6 +47,25 @@ def test_torch_datasets_in_processes(tmp_path: Path, succeed: Tool) -> None:
         options = ["--dataset", f"{CODE}:normalised", "--workers", workers, "--part-rows", 9]
         succeed(NAME, *options, "--output", tmp_path / f"{workers}.h5")
     assert (tmp_path / "1.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
+
+
+def test_a_folder_of_images_is_prepared_as_by_its_own_tool(tmp_path: Path, succeed: Tool) -> None:
+    for index in range(6):
+        path = tmp_path / "val" / "ab"[index % 2] / f"{index}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.random.default_rng(index).integers(0, 256, (300, 260 + index, 3), np.uint8)).save(path)
+    code = f"from torchvision.datasets import ImageFolder\ndef make():\n    return ImageFolder({str(tmp_path / 'val')!r})\n"
+    (tmp_path / "folder.py").write_text(code)
+    like = ["--like", "resnet18", "--workers", 1]
+    succeed(NAME, "--dataset", f"{tmp_path / 'folder.py'}:make", "--output", tmp_path / "a.h5", *like)
+    succeed("prepare_imagefolder", "--input", tmp_path / "val", "--output", tmp_path / "b.h5", *like)
+    with h5py.File(tmp_path / "a.h5") as file, h5py.File(tmp_path / "b.h5") as other:
+        found, expected = file["inputs/image"], other["inputs/image"]
+        assert np.array_equal(found, expected) and found.shape == (6, 224, 224, 3)
+        attributes = [{name: str(value) for name, value in one.attrs.items()} for one in (found, expected)]
+        assert attributes[0] == attributes[1]
+        assert np.array_equal(file["targets/label"], other["targets/label"])
+        assert np.array_equal(file["class_names"], other["class_names"])
 
 
 def test_two_runs_at_a_time_are_refused(tmp_path: Path, tool: Tool) -> None:
