@@ -265,6 +265,14 @@ def test_faults(function: str, options: list, code: int, says: str, fail: Tool) 
     fail(NAME, "--dataset", f"{CODE}:{function}", "--workers", 1, *options, code=code, says=says)
 
 
+def test_faults_name_the_place_in_the_dataset(tmp_path: Path, tool: Tool) -> None:
+    """Whatever part they are in."""
+    for function, says in (("far_label", "/targets/label[17] = 4, expected 0..3"), ("other_shape", "item 17: 'image' is 7x7")):
+        options = ["--dataset", f"{CODE}:{function}", "--part-rows", 5, "--workers", 1]
+        done = tool(NAME, *options, "--output", tmp_path / f"{function}.h5")
+        assert done.returncode == 3 and says in done.stderr
+
+
 def test_what_is_no_dataset(tmp_path: Path, fail: Tool) -> None:
     (tmp_path / "data.py").write_text("import nosuch")
     (tmp_path / "folder").mkdir()
