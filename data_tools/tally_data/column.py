@@ -46,6 +46,31 @@ class Column:
 
     def append(self, rows: Any) -> None:
         """Writes rows [n, ...] after those written before."""
+        array = self._checked(rows)
+        last = self.num_written + len(array)
+        if self._check is not None:
+            self._check(array, self.num_written)
+        if len(array):
+            self._dataset[self.num_written : last] = array
+            self._raise_fault()
+            if self.checksums is not None:
+                self.checksums.update(array)
+        self.num_written = last
+
+    def place(self, rows: Any, places: np.ndarray) -> None:
+        """Writes row i to places[i], int64 [n]; each place of the column is written once. Not with checksums."""
+        assert self.checksums is None and self._check is None
+        array = self._checked(rows)
+        order = np.argsort(places, kind="stable")
+        ascending = places[order]
+        begins = np.flatnonzero(np.diff(ascending, prepend=-2) != 1)
+        for begin, end in zip(begins, [*begins[1:], len(ascending)], strict=True):  # places that follow one another
+            first = int(ascending[begin])
+            self._dataset[first : first + int(end - begin)] = array[order[begin:end]]
+        self._raise_fault()
+        self.num_written += len(array)
+
+    def _checked(self, rows: Any) -> np.ndarray:
         array = as_rows(rows, self._dataset.dtype, self.path)
         expected = self._dataset.shape[1:]
         if array.ndim == 0 or array.shape[1:] != expected:
@@ -56,14 +81,7 @@ class Column:
             raise DataError(
                 f"{self.path}: row {last - 1} was written, the set was declared with {len(self._dataset)} rows"
             )
-        if self._check is not None:
-            self._check(array, self.num_written)
-        if len(array):
-            self._dataset[self.num_written : last] = array
-            self._raise_fault()
-            if self.checksums is not None:
-                self.checksums.update(array)
-        self.num_written = last
+        return array
 
     def require_complete(self) -> None:
         if self.num_written != len(self._dataset):

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions in a parquet file, read in pieces by pyarrow, which is no requirement of the tools."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError, EnvironmentFault, reading
+from .prediction_tables import rows_per_piece, value_columns
+
+MOST_ROWS = 65536  # of a piece, for a row's list may hold many values
+
+
+class ParquetTable:
+    """The values are columns of numbers, one column of lists of numbers, or one of texts."""
+
+    def __init__(self, path: Path, asked: Sequence[str] | None) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise EnvironmentFault("pyarrow, which reads parquet files, is not installed; install it, or write CSV") from error
+        self._path = path
+        with reading(path):
+            try:
+                self._file = pyarrow.parquet.ParquetFile(path)
+            except pyarrow.ArrowInvalid as error:
+                raise DataError(f"'{path}' is no parquet file: {error}") from error
+        self._found = list(self._file.schema_arrow.names)
+        self.columns = value_columns(path, self._found, asked)
+        self.num_rows: int | None = self._file.metadata.num_rows
+
+    def has_key(self, name: str) -> bool:
+        return name in self._found and name not in self.columns
+
+    def key(self, name: str) -> np.ndarray:
+        found = [self._values(batch.column(0), name) for batch in self._file.iter_batches(MOST_ROWS, columns=[name])]
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def pieces(self) -> Iterator[np.ndarray]:
+        rows = min(MOST_ROWS, rows_per_piece(len(self.columns)))
+        for batch in self._file.iter_batches(rows, columns=self.columns):
+            found = [self._values(batch.column(name), name) for name in self.columns]
+            # A lone column of lists is a row's values already.
+            yield found[0] if len(found) == 1 and found[0].ndim > 1 else np.stack(found, axis=1)
+
+    def place_of(self, row: int) -> str:
+        return f"row {row}"
+
+    def _values(self, column: Any, name: str) -> np.ndarray:
+        """[n], or [n, k] of lists of k."""
+        from pyarrow import types
+
+        if column.null_count:
+            raise DataError(f"'{self._path}', column '{name}': {column.null_count} values are missing (null)")
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            return np.array(column.to_pylist(), str)
+        if any(is_it(column.type) for is_it in (types.is_list, types.is_large_list, types.is_fixed_size_list)):
+            sizes = set(column.value_lengths().to_pylist())
+            if len(sizes) != 1:
+                raise DataError(
+                    f"'{self._path}', column '{name}' has lists of {min(sizes)} to {max(sizes)} values, expected as many each"
+                )
+            return self._values(column.flatten(), name).reshape(len(column), -1)
+        values = column.to_numpy(zero_copy_only=False)
+        if values.dtype.kind not in "fiub":
+            raise DataError(f"'{self._path}', column '{name}' is of {column.type}, expected numbers or texts")
+        return values

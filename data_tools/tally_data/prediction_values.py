@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a predictions.h5 holds for each task, and how values of other programs become that."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .errors import DataError, UsageError
+from .labels import numbers_of
+from .prediction_tables import PredictionTable
+from .scored_set import ScoredSet
+
+LOGITS, LOG_PROBABILITIES, PROBABILITIES, CLASSES, VALUES = "logits", "log-probabilities", "probabilities", "classes", "values"
+OUTPUTS = (LOGITS, LOG_PROBABILITIES, PROBABILITIES, CLASSES, VALUES)
+_SCORES = (LOGITS, LOG_PROBABILITIES, PROBABILITIES)
+_OF_TASK = {
+    "binary": (*_SCORES, CLASSES),
+    "multiclass": (*_SCORES, CLASSES),
+    "multilabel": (*_SCORES, CLASSES),
+    "regression": (VALUES,),
+    "segmentation": (CLASSES,),
+}
+_MOST_DIGITS = 10  # of a class
+_MOST_BYTE_CLASSES = 255  # in a mask of bytes 255 is no prediction
+
+
+def outputs_of(asked: str | None, scored: ScoredSet) -> str:
+    """What the predictions are: `asked`, or the only kind that the task has. It is never guessed from values."""
+    known = _OF_TASK.get(scored.task)
+    if known is None:
+        raise UsageError(
+            f"'{scored.path}' is of the task {scored.task}, for whose predictions `tally score` reads predictions.h5 of a run, "
+            "of answers also SQuAD's predictions.json, of detections COCO's results"
+        )
+    if asked is None and len(known) > 1:
+        raise UsageError(f"say what the predictions are: --outputs {', '.join(known[:-1])} or {known[-1]}")
+    if asked is not None and asked not in known:
+        raise UsageError(f"--outputs {asked}: predictions for {scored.task} are {', '.join(known)}")
+    return asked or known[0]
+
+
+@dataclass
+class PredictionRule:
+    """Checks and converts pieces of values; num_rounded: how many are no float32, and were rounded."""
+
+    table: PredictionTable
+    scored: ScoredSet
+    outputs: str
+    source: str
+    num_rounded: int = 0
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._numbers = numbers_of(self.scored.class_names)
+        self._order = self._order_by_class()
+
+    @property
+    def column(self) -> str:
+        """In predictions.h5."""
+        if self.outputs in (CLASSES, VALUES):
+            return "prediction"
+        return PROBABILITIES if self.outputs == PROBABILITIES else LOGITS
+
+    @property
+    def dtype(self) -> str:
+        if self.outputs != CLASSES:
+            return "float32"
+        if self.scored.task == "segmentation":
+            return "uint8" if self.scored.num_classes <= _MOST_BYTE_CLASSES else "int32"
+        return "uint8" if self.scored.task == "multilabel" else "int64"
+
+    def convert(self, values: np.ndarray, first_row: int) -> np.ndarray:
+        """Rows [n, ...] as they are stored. Raises DataError that names the first row that is wrong."""
+        if self._order is not None:
+            values = values[:, self._order]
+        values = self._shaped(values)
+        return self._classes(values, first_row) if self.outputs == CLASSES else self._floats(values, first_row)
+
+    def _order_by_class(self) -> np.ndarray | None:
+        """Columns whose names are those of the classes are put into their order."""
+        names, columns = self.scored.class_names, self.table.columns
+        if len(columns) < 2 or not set(columns) & set(names):
+            return None
+        if sorted(columns) != sorted(names) or len(set(names)) != len(names):
+            raise DataError(
+                f"'{self.source}' has columns with names of classes, but not those of '{self.scored.path}' once each: "
+                f"{', '.join(columns[:10])}"
+            )
+        return np.array([columns.index(name) for name in names])
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        scored, task, shape = self.scored, self.scored.task, values.shape[1:]
+        num_classes = scored.num_classes
+        if task == "segmentation" or len(scored.label_shape) == 2:  # masks, maps
+            expected = [scored.label_shape]
+        elif task == "binary":
+            expected = [(), (1,)] if self.outputs == CLASSES else [(), (1,), (2,)]
+        elif task == "multiclass" and self.outputs == CLASSES:
+            expected = [(), (1,)]
+        else:
+            expected = [(num_classes,), *([()] if num_classes == 1 else [])]
+        if shape not in expected:
+            said = " or ".join(f"[N{''.join(f', {size}' for size in one)}]" for one in expected)
+            raise DataError(f"'{self.source}' is {_form(shape)}, expected {said}: {self.outputs} for {task} of '{scored.path}'")
+        return values.reshape(len(values)) if shape == (1,) and () in expected else values
+
+    def _floats(self, values: np.ndarray, first_row: int) -> np.ndarray:
+        is_text = values.dtype.kind == "U"
+        if is_text:
+            values = self._parsed(values, first_row)
+        with np.errstate(over="ignore"):
+            stored = values.astype(np.float32)
+        # A score of -Inf stands for a class that cannot be; the program takes it, too.
+        bad = np.isnan(stored) | (stored == np.inf)
+        if self.outputs not in (LOGITS, LOG_PROBABILITIES):
+            bad |= stored == -np.inf
+        bad |= np.isinf(stored) & np.isfinite(values)
+        self._refuse(values, bad, first_row, "expected finite numbers of 32 bits")
+        if self.outputs == PROBABILITIES:
+            self._refuse(values, (stored < 0) | (stored > 1), first_row, "expected probabilities, 0 to 1")
+        if self.outputs == LOG_PROBABILITIES:
+            self._refuse(values, stored > 0, first_row, "expected log-probabilities, at most 0")
+        if not is_text:  # decimal digits are no other numbers
+            self.num_rounded += int(np.count_nonzero(stored != values))
+        return stored
+
+    def _classes(self, values: np.ndarray, first_row: int) -> np.ndarray:
+        last = 1 if self.scored.task == "multilabel" else self.scored.num_classes - 1
+        if values.dtype.kind == "U":
+            found = [self._numbers.get(text, _whole(text)) for text in values.ravel().tolist()]
+            numbers = np.array(found, np.int64).reshape(values.shape)
+        else:
+            numbers = np.where(np.isfinite(values), values, -1)
+            numbers = np.where(numbers == np.floor(numbers), numbers, -1)
+        names = " or the name of a class" if values.dtype.kind == "U" and self._numbers else ""
+        self._refuse(values, (numbers < 0) | (numbers > last), first_row, f"expected 0..{last}{names}")
+        return numbers.astype(self.dtype)
+
+    def _parsed(self, values: np.ndarray, first_row: int) -> np.ndarray:
+        try:
+            return values.astype(np.float64)
+        except ValueError:
+            bad = np.array([not _is_number(text) for text in values.ravel().tolist()]).reshape(values.shape)
+            self._refuse(values, bad, first_row, "expected numbers")
+            raise
+
+    def _refuse(self, values: np.ndarray, bad: np.ndarray, first_row: int, expected: str) -> None:
+        """Names the first of the bad ones, if there are any."""
+        if not bad.any():
+            return
+        at = tuple(map(int, np.unravel_index(np.argmax(bad), bad.shape)))
+        inside = f", value [{', '.join(map(str, at[1:]))}]" if len(at) > 1 else ""
+        place = self.table.place_of(first_row + at[0])
+        raise DataError(f"'{self.source}', {place}{inside}: {str(values[at])[:64]!r}, {expected}".replace("'nan'", "NaN"))
+
+
+def _form(shape: tuple[int, ...]) -> str:
+    return f"[N{''.join(f', {size}' for size in shape)}]"
+
+
+def _whole(text: str) -> int:
+    """-1 for what is none."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else -1
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
