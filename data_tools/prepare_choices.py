@@ -15,55 +15,14 @@ text by itself (Llama's <s>) give --prefix-always, too: special tokens are not a
 """
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from tally_data.atomic import check_output
-from tally_data.choices import ChoiceRule, Question, read_questions
+from tally_data.choice_set import write_choice_set
+from tally_data.choices import ChoiceRule, read_questions
 from tally_data.errors import UsageError, run_tool
 from tally_data.options import ToolParser, add_output_options, positive
-from tally_data.progress import progress_bar
-from tally_data.set_file import SetFile
-from tally_data.text_tokenizers import TextTokenizer, add_tokenizer_options, find_tokenizer
-from tally_data.token_rows import IGNORED, TokenRow, TokenRowWriter
-
-QUESTIONS_PER_PIECE = 512
-
-
-def write_units(file: SetFile, questions: Sequence[Question]) -> None:
-    first_choice = np.cumsum([0, *(len(question.choices) for question in questions)], dtype=np.int64)
-    gold = np.array([question.gold for question in questions], np.int64)
-    file.add_ragged("/units/id", [question.identity.encode() for question in questions])
-    file.add_ragged("/units/question", [question.text.encode() for question in questions])
-    file.add_column("/units/gold", "int64", len(gold)).append(gold)
-    file.add_column("/units/first_choice", "int64", len(first_choice)).append(first_choice)
-    file.add_ragged("/choices/text", [choice.encode() for question in questions for choice in question.choices])
-    choice = np.concatenate([np.arange(len(question.choices), dtype=np.int32) for question in questions])
-    file.add_column("/targets/choice", "int32", len(choice)).append(choice)
-
-
-def write_choice_set(
-    questions: list[Question], rows: list[list[TokenRow]], tokenizer: TextTokenizer, output: Path, overwrite: bool
-) -> int:
-    """rows: of each question. Returns how many tokens the longest has."""
-    longest = max(len(row.inputs) for of_question in rows for row in of_question)
-    with (
-        SetFile(output, overwrite=overwrite) as file,
-        progress_bar(len(questions), "question", output.name) as bar,
-    ):
-        file.set_attribute("task", "multiple-choice")
-        file.set_attribute("num_classes", tokenizer.num_tokens)
-        file.set_attribute("ignore_index", IGNORED)
-        write_units(file, questions)
-        out = TokenRowWriter(file, sum(map(len, rows)), longest)
-        for first in range(0, len(rows), QUESTIONS_PER_PIECE):
-            piece = rows[first : first + QUESTIONS_PER_PIECE]
-            units = [unit for unit, found in enumerate(piece, start=first) for _ in found]
-            out.append([row for found in piece for row in found], units)
-            bar.update(len(piece))
-    return longest
+from tally_data.text_tokenizers import add_tokenizer_options, find_tokenizer
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -97,7 +56,7 @@ def main() -> None:
     tokenizer = find_tokenizer(args, [*texts, args.delimiter])
     rule = ChoiceRule(args.input, tokenizer, args.delimiter, args.max_length, args.prefix_always)
     rows = rule.rows(questions)
-    longest = write_choice_set(questions, rows, tokenizer, args.output, args.overwrite)
+    longest = write_choice_set(questions, rows, tokenizer.num_tokens, args.output, args.overwrite)
     print(
         f"wrote {args.output}: {len(questions)} questions, {sum(map(len, rows))} choices, rows of up to {longest} "
         f"tokens of {tokenizer.num_tokens} kinds, {args.output.stat().st_size / 1e6:.1f} MB"

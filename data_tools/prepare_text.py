@@ -19,23 +19,19 @@ first one is scored, too; with --full-last-window, too, windows are those of the
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from tally_data.atomic import check_output
+from tally_data.document_set import DocumentSize, Extent, write_document_set
 from tally_data.documents import Document, read_documents
 from tally_data.errors import DataError, UsageError, run_tool
 from tally_data.options import ToolParser, add_output_options, positive
-from tally_data.progress import progress_bar
 from tally_data.sliding_windows import SlidingWindowRule, Window, empty_row, make_row
-from tally_data.set_file import SetFile
 from tally_data.text_tokenizers import TextTokenizer, add_tokenizer_options, find_tokenizer
-from tally_data.token_rows import IGNORED, TokenRow, TokenRowWriter
+from tally_data.token_rows import TokenRow
 
-ROWS_PER_PIECE = 1024
 
 
 @dataclass(frozen=True)
@@ -64,14 +60,6 @@ class TextSet:
             yield unit, empty_row(tokens, prefix) if window is None else make_row(tokens, prefix, window)
 
 
-class Extent(NamedTuple):
-    """longest: how many tokens the longest row has."""
-
-    num_rows: int
-    num_scored: int
-    longest: int
-
-
 def extent_of(source: TextSet) -> Extent:
     num_rows = num_scored = longest = 0
     for _, window in source.windows():
@@ -89,27 +77,6 @@ def make_text_set(args: argparse.Namespace) -> TextSet:
     stride = args.stride or args.max_length
     rule = SlidingWindowRule(args.max_length, stride, tokenizer.prefix is not None, args.full_last_window)
     return TextSet(documents, tokenizer, tokenizer.ids(texts), rule)
-
-
-def write_units(file: SetFile, documents: list[Document]) -> None:
-    file.add_ragged("/units/id", [document.identity.encode() for document in documents])
-    num_bytes = np.array([len(document.text.encode()) for document in documents], np.int64)
-    num_words = np.array([document.num_words for document in documents], np.int64)
-    file.add_column("/units/bytes", "int64", len(documents)).append(num_bytes)
-    file.add_column("/units/words", "int64", len(documents)).append(num_words)
-
-
-def write_text_set(source: TextSet, extent: Extent, output: Path, overwrite: bool) -> None:
-    with SetFile(output, overwrite=overwrite) as file, progress_bar(extent.num_rows, "row", output.name) as bar:
-        file.set_attribute("task", "language-model")
-        file.set_attribute("num_classes", source.tokenizer.num_tokens)
-        file.set_attribute("ignore_index", IGNORED)
-        write_units(file, source.documents)
-        out, rows = TokenRowWriter(file, extent.num_rows, extent.longest), source.rows()
-        while piece := list(islice(rows, ROWS_PER_PIECE)):
-            units, token_rows = zip(*piece, strict=True)
-            out.append(token_rows, units)
-            bar.update(len(piece))
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -145,7 +112,8 @@ def main() -> None:
     extent = extent_of(source)
     if extent.num_scored == 0:
         raise DataError(f"'{args.input}' holds no token to score")
-    write_text_set(source, extent, args.output, args.overwrite)
+    sizes = [DocumentSize(one.identity, len(one.text.encode()), one.num_words) for one in source.documents]
+    write_document_set(sizes, source.rows(), extent, source.tokenizer.num_tokens, args.output, args.overwrite)
     num_tokens = sum(map(len, source.tokens))
     print(
         f"wrote {args.output}: {len(source.documents)} documents, {num_tokens} tokens of {source.tokenizer.num_tokens} "

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """prepare_choices: tokens as the harness splits and cuts them, the layout, and each refusal."""
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,7 +121,7 @@ def test_layout(write: Write) -> None:
 def test_same_bytes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, succeed: Tool) -> None:
     words = ["--prefix-token", "<s>"]
     whole = write("bytes", *words).read_bytes()
-    monkeypatch.setattr(importlib.import_module(NAME), "QUESTIONS_PER_PIECE", 3)
+    monkeypatch.setattr("tally_data.choice_set.QUESTIONS_PER_PIECE", 3)
     words += ["--input", tmp_path / "in.jsonl", "--tokenizer", "bytes", "--output", tmp_path / "pieces.h5"]
     succeed(NAME, *words)
     assert (tmp_path / "pieces.h5").read_bytes() == whole

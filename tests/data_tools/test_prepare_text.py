@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """prepare_text: windows beside plain re-implementations of the two well-known loops, each token once, and refusals."""
 
-import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -172,7 +171,7 @@ def test_sources(tmp_path: Path, succeed: Tool) -> None:
 
 def test_same_bytes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, succeed: Tool) -> None:
     whole = write("--max-length", 16, "--stride", 4).read_bytes()
-    monkeypatch.setattr(importlib.import_module(NAME), "ROWS_PER_PIECE", 7)
+    monkeypatch.setattr("tally_data.document_set.ROWS_PER_PIECE", 7)
     words = ["--tokenizer", "bytes", "--max-length", 16, "--stride", 4, "--output", tmp_path / "pieces.h5"]
     succeed(NAME, "--input", tmp_path / "in.jsonl", *words)
     assert (tmp_path / "pieces.h5").read_bytes() == whole
