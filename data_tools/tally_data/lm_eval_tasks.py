@@ -63,14 +63,11 @@ def load_task(name: str, include: Path | None, num_fewshot: int | None) -> Any:
     """A YAML file's task, or one of the harness's own or of the folder `include` by its name, with its requests."""
     with quiet_harness(f"load the task '{name}'"):
         try:
-            from lm_eval.tasks import TaskManager
+            import lm_eval.tasks  # noqa: F401
         except ImportError as error:
             raise EnvironmentFault(f"{error.name} is not installed; see data_tools/requirements-lm-eval.txt") from error
         _seed()
-        is_file = Path(name).suffix in (".yaml", ".yml")
-        if is_file and not Path(name).is_file():
-            raise DataError(f"'{name}' does not exist")
-        found = TaskManager(include_path=include, include_defaults=not is_file).load(name)["tasks"]
+        found = _manager_of(name, include).load(name)["tasks"]
         if len(found) != 1:
             names = ", ".join(sorted(found))[:_LONGEST]
             raise UsageError(f"--tasks: '{name}' stands for {len(found)} tasks, expected one: {names}")
@@ -82,6 +79,21 @@ def load_task(name: str, include: Path | None, num_fewshot: int | None) -> Any:
         task.set_fewshot_seed(seed=_OTHER_SEED)
         task.build_all_requests()
     return task
+
+
+def _manager_of(name: str, include: Path | None) -> Any:
+    """The harness's own task files, which are thousands, are looked through only for a name that is not found elsewhere."""
+    from lm_eval.tasks import TaskManager
+
+    if Path(name).suffix in (".yaml", ".yml"):
+        if not Path(name).is_file():
+            raise DataError(f"'{name}' does not exist")
+        return TaskManager(include_path=include, include_defaults=False)
+    for with_defaults in (False, True):
+        manager = TaskManager(include_path=include, include_defaults=with_defaults)
+        if name in manager.task_index:
+            return manager
+    raise UsageError(f"--tasks: lm-evaluation-harness knows no task '{name}'")
 
 
 def _seed() -> None:

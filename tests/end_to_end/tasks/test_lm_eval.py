@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks of lm-evaluation-harness: `tally evaluate` gives the harness's own figures, on one rank and on three."""
 
+import functools
 import importlib
 import io
 import logging
@@ -47,13 +48,11 @@ def export(net: Path, output: Path) -> Path:
 
 @dataclass(frozen=True)
 class Case:
-    """of_harness[examples][task]: its own figures; model: exported."""
+    """tokenizer: the folder of a model with its tokenizer; files: of the tasks."""
 
     folder: Path
     tokenizer: Path
-    model: Path
     files: dict[str, Path]
-    of_harness: dict[int, dict[str, dict[str, Any]]]
 
     def prepare(self, task: str, *options: object) -> Path:
         output = self.folder / f"{task}.h5"
@@ -95,23 +94,36 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         patch.setenv("HF_HOME", str(folder / "cache"))
         save_model(folder / "net", request.param)
         files = write_tasks(folder)
+        yield Case(folder, folder / "net", files)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """model: exported; figures[examples][task]: the harness's own, of the same model."""
+
+    model: Path
+    figures: dict[int, dict[str, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def reference(case: Case) -> Reference:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lm_eval.evaluator.add_env_info", lambda results: None)  # asks other programs, for seconds
         logging.disable(logging.WARNING)
-        of_harness = harness_figures(folder / "net", files)
+        figures = harness_figures(case.tokenizer, case.files)
         logging.disable(logging.NOTSET)
-        model = export(folder / "net", folder / "net.pt")
-        yield Case(folder, folder / "net", model, files, of_harness)
+    return Reference(export(case.tokenizer, case.folder / "net.pt"), figures)
 
 
 @pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("task", TASKS)
-def test_figures_are_the_harness_s(task: str, examples: int, case: Case, evaluate: Evaluate) -> None:
+def test_figures_are_the_harness_s(task: str, examples: int, case: Case, reference: Reference, evaluate: Evaluate) -> None:
     if examples and is_of_texts(task):
         pytest.skip("texts have no examples before them")
     data = case.prepare(task, "--num-fewshot", examples)
-    expected = {FIGURES[name]: value for name, value in case.of_harness[examples][task].items() if name in FIGURES}
+    expected = {FIGURES[name]: value for name, value in reference.figures[examples][task].items() if name in FIGURES}
     assert expected
-    results = [evaluate(case.model, data, "--batch-size", 4, ranks=ranks) for ranks in (1, 3)]
+    results = [evaluate(reference.model, data, "--batch-size", 4, ranks=ranks) for ranks in (1, 3)]
     assert results[0].digests == results[1].digests
     for name, value in expected.items():
         found = results[0].value(name)
@@ -131,7 +143,7 @@ def test_what_is_kept(case: Case) -> None:
         assert (file["lengths"][...] == POSITIONS).any()  # some are cut
 
 
-NO_CHOICE = TASKS["plain_choices"].replace("{{choices.label.index(answerKey)}}", "{{[0, 7][choices.text|length - 2]}}")
+NO_CHOICE = TASKS["plain_choices"].replace("{{choices.label.index(answerKey)}}", "{{[0, 7, 0][choices.text|length - 2]}}")
 REFUSED = [
     ("output_type: generate_until\ndoc_to_text: x\ndoc_to_target: y", "scores texts that the model generates (generate_until)"),
     ("output_type: loglikelihood\ndoc_to_text: x\ndoc_to_target: y", "is of the output type loglikelihood, expected multiple_"),
@@ -155,6 +167,8 @@ def test_what_is_refused(text: str, says: str, case: Case) -> None:
 
 @pytest.mark.parametrize("case", [False], ids=["plain"], indirect=True)
 def test_names_and_lengths(case: Case) -> None:
+    from lm_eval.tasks import TaskManager
+
     def refused(code: int, says: str, *options: object) -> None:
         words = ["--tokenizer", case.tokenizer, "--output", case.folder / "no.h5", *options]
         done = prepare_here(*words)
@@ -162,7 +176,9 @@ def test_names_and_lengths(case: Case) -> None:
 
     refused(3, "missing.yaml' does not exist", "--tasks", case.folder / "missing.yaml", "--max-length", 48)
     refused(2, "tokens long, more than --max-length 5", "--tasks", case.files["plain_choices"], "--max-length", 5)
-    refused(3, "KeyError", "--tasks", "no_such_task", "--max-length", 48)
+    without_defaults = functools.partial(TaskManager, include_defaults=False)
+    with mock.patch("lm_eval.tasks.TaskManager", lambda include_path, **_: without_defaults(include_path=include_path)):
+        refused(2, "knows no task 'no_such_task'", "--tasks", "no_such_task", "--max-length", 48)
     by_name = prepare_here(
         "--tasks", "plain_choices", "--include-path", case.folder, "--tokenizer", case.tokenizer,
         "--max-length", POSITIONS, "--output", case.folder / "by_name.h5",
