@@ -2,7 +2,7 @@
 """Tasks of lm-evaluation-harness: `tally evaluate` gives the harness's own figures, on one rank and on three."""
 
 import functools
-import importlib
+import importlib.util
 import io
 import logging
 import subprocess
@@ -20,7 +20,10 @@ from conftest import ROOT, Evaluate
 from harness_tasks import NUM_DOCUMENTS, POSITIONS, TASKS, save_model, write_tasks
 from ragged import texts
 
-pytest.importorskip("lm_eval", reason="lm-evaluation-harness is not installed (data_tools/requirements-lm-eval.txt)")
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("lm_eval") is None,
+    reason="lm-evaluation-harness is not installed (data_tools/requirements-lm-eval.txt)",
+)
 
 EXAMPLES = (0, 2)
 FIGURES = {
