@@ -15,14 +15,15 @@ from .errors import DataError, UsageError
 from .item_columns import ImageColumn, TargetColumn, TensorColumn
 from .item_values import is_image
 from .items import Item
+from .text_column import TextColumn, printable
 from .writer import DataSetWriter
 
 
 class Rows(NamedTuple):
-    """columns: an array [n, ...] for each column of the form, in order; names: of the samples, where all have one."""
+    """columns: an array [n, ...] for each column of the form, in order; names: of the samples, empty for one without."""
 
     columns: list[np.ndarray]
-    names: list[str] | None
+    names: list[str]
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -44,7 +45,10 @@ class FormOptions:
 
 @dataclass(frozen=True)
 class SetForm:
-    """keys: by which items name the inputs; num_classes: None for no classes, or until the largest label is known."""
+    """keys: by which items name the inputs; num_classes: None for no classes, or until the largest label is known.
+
+    is_named: whether the items have names of their own.
+    """
 
     task: str
     keys: tuple[str, ...]
@@ -53,6 +57,7 @@ class SetForm:
     num_classes: int | None
     class_names: tuple[str, ...] | None
     ignore_index: int | None
+    is_named: bool = False
 
     @property
     def columns(self) -> tuple[ImageColumn | TensorColumn | TargetColumn, ...]:
@@ -79,14 +84,14 @@ class SetForm:
         names = []
         for index, item in enumerate(items, first):
             self._append(item, item.place(index), rows)
-            names.append(item.name)
+            names.append(printable(item.name or ""))
         columns = [
             np.stack(of_column) if of_column else np.empty((0, *column.shape), column.dtype)
             for column, of_column in zip(self.columns, rows, strict=True)
         ]
         if self.target is not None:
             self._check_labels(columns[-1], first)
-        return Rows(columns, None if None in names else names)
+        return Rows(columns, names)
 
     def _append(self, item: Item, place: str, rows: list[list[np.ndarray]]) -> None:
         if item.inputs.keys() != set(self.keys):
@@ -115,6 +120,10 @@ class SetForm:
     def declare(self, out: DataSetWriter) -> list[Column]:
         return [column.declare(out) for column in self.columns]
 
+    def declare_names(self, out: DataSetWriter) -> list[TextColumn]:
+        """One column, or none."""
+        return [out.add_names()] if self.is_named else []
+
 
 def find_form(item: Item, options: FormOptions, source_names: Sequence[str] | None, renames_image: bool) -> SetForm:
     """As the first item has it. renames_image: the source's name of an only input that is an image does not matter."""
@@ -126,14 +135,16 @@ def find_form(item: Item, options: FormOptions, source_names: Sequence[str] | No
     if options.task == "predict":
         if options.num_classes or options.class_names:
             raise UsageError("the task predict has no classes, but --num-classes or --class-names was given")
-        return SetForm("predict", tuple(item.inputs), inputs, None, None, None, None)
+        return SetForm("predict", tuple(item.inputs), inputs, None, None, None, None, item.name is not None)
     names = options.class_names or source_names
     target = TargetColumn.like(item.target, options.task, names, options.rounds, f"{place}: the target")
     if target.task not in ("multiclass", "binary"):
         names = options.class_names
     count = _count(options, target, names)
     class_names = tuple(names) if names else None
-    return SetForm(target.task, tuple(item.inputs), inputs, target, count, class_names, options.ignore_index)
+    return SetForm(
+        target.task, tuple(item.inputs), inputs, target, count, class_names, options.ignore_index, item.name is not None
+    )
 
 
 def _input_column(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -142,11 +142,13 @@ def _write_part(form: SetForm, path: Path, num_rows: int, values: Iterable[Rows]
     with DataSetWriter(
         path, task=form.task, num_classes=form.most_classes, num_samples=num_rows, ignore_index=form.ignore_index
     ) as out:
-        columns = form.declare(out)
+        columns, names = form.declare(out), form.declare_names(out)
         out.set_attribute("num_rows", num_rows)
         for rows in values:
             for column, array in zip(columns, rows.columns, strict=True):
                 column.append(array)
+            for column in names:
+                column.append(rows.names)
             largest = max(largest, form.largest_label(rows))
             bar.update(len(rows))
         out.set_attribute("largest_label", largest)
@@ -172,7 +174,7 @@ def _join(form: SetForm, folder: PartFolder, num_rows: list[int], output: Path, 
         ) as out,
         progress_bar(total, "row", f"{output.name}, joining parts") as bar,
     ):  # fmt: skip
-        columns = form.declare(out)
+        columns, names = form.declare(out), form.declare_names(out)
         for number, rows in enumerate(num_rows):
             path = folder.part(number)
             with reading(path):
@@ -181,7 +183,18 @@ def _join(form: SetForm, folder: PartFolder, num_rows: list[int], output: Path, 
                 for column in columns:
                     for array in _checked_rows(part, column.path, path):
                         column.append(array)
+                for column in names:
+                    column.append(_checked_texts(part, column.path, path))
             bar.update(rows)
+
+
+def _checked_texts(part: h5py.File, name: str, path: Path) -> list[str]:
+    values, offsets = (
+        np.concatenate([np.empty(0, part[f"{name}/{half}"].dtype), *_checked_rows(part, f"{name}/{half}", path)])
+        for half in ("values", "offsets")
+    )
+    content = values.tobytes()
+    return [content[begin:end].decode() for begin, end in pairwise(offsets.tolist())]
 
 
 def _checked_rows(part: h5py.File, name: str, path: Path) -> Iterator[np.ndarray]:
@@ -189,7 +202,7 @@ def _checked_rows(part: h5py.File, name: str, path: Path) -> Iterator[np.ndarray
     with reading(path):
         dataset, table = part[name], part[f"{CHECKSUMS}{name}"][...]
         found = BlockChecksums(int(part[f"{CHECKSUMS}{name}"].attrs["rows_per_block"]))
-    step = max(1, _CHUNK_BYTES * len(dataset) // dataset.nbytes)
+    step = max(1, _CHUNK_BYTES * len(dataset) // max(1, dataset.nbytes))
     for first in range(0, len(dataset), step):
         with reading(path):
             rows = dataset[first : first + step]

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 import tarfile
+from itertools import pairwise
 from pathlib import Path
 
 import h5py
@@ -69,6 +70,12 @@ def saved(dataset: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def names_of(path: Path) -> list[str]:
+    with h5py.File(path) as file:
+        values, offsets = file["samples/name/values"][...].tobytes(), file["samples/name/offsets"][...]
+        return [values[begin:end].decode() for begin, end in pairwise(offsets)]
+
+
 def read(path: Path) -> dict[str, np.ndarray]:
     with h5py.File(path) as file:
         inputs = {name: column[...] for name, column in file["inputs"].items()}
@@ -90,6 +97,7 @@ def test_images_of_hugging_face(form: str, saved: Path, dataset: object, tmp_pat
     found = read(tmp_path / "a.h5")
     assert found.keys() == {"image", "label"} and found["label"].tolist() == dataset["label"]
     assert np.array_equal(found["image"], np.stack([np.asarray(image) for image in dataset["image"]]))
+    assert names_of(tmp_path / "a.h5") == [f"{index}.jpg" for index in range(NUM_ITEMS)]
     assert class_names(tmp_path / "a.h5") == (None if form == "plain.parquet" else NAMES)
 
 
@@ -182,6 +190,7 @@ def test_images_of_tars(pattern: str, tars: Path, tmp_path: Path, succeed: Tool)
     succeed(NAME, "--dataset", tars / pattern, "--output", tmp_path / "a.h5", "--workers", 1, "--part-rows", 4)
     found = read(tmp_path / "a.h5")
     reference = list(webdataset.WebDataset(sorted(map(str, tars.iterdir())), shardshuffle=False).decode("pil"))
+    assert names_of(tmp_path / "a.h5") == [one["__key__"] for one in reference]
     assert len(reference) == NUM_ITEMS and found["label"].tolist() == [one["cls"] for one in reference]
     assert np.array_equal(found["image"], np.stack([np.asarray(one["jpg"]) for one in reference]))
 
