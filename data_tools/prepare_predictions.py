@@ -5,14 +5,13 @@
 --input is an array of numpy (.npy, or .npz with one array of values, or --columns NAME), a CSV (.csv, .tsv; the first
 line names the columns) or a parquet file (with pyarrow). --data is the data set that was predicted. A row holds
 
-    multiclass            scores of the C classes, or the class
-    binary                a score of class 1, or scores of the classes 0 and 1, or the class
-    multilabel            scores of the C labels, or of each whether it is set, 0 or 1
+    multiclass            scores of the C classes
+    binary                a score of class 1, or scores of the classes 0 and 1
+    multilabel            scores of the C labels
     regression            C values, or a map of the size of the data set's labels
     segmentation          a mask of the size of the data set's labels: the class of each pixel
 
---outputs says which scores they are, as for `tally evaluate`. Classes are numbers, or names where the data set has names.
-Columns that are named like the classes may stand in any order.
+--outputs says which scores they are, as for `tally evaluate`. Columns that are named like the classes may stand in any order.
 
 Rows are in the data set's order, or say which sample they are of: by a column (of .npz an array) `index`, or `name`, which
 is looked for among the data set's /samples/name. Each sample must be there exactly once. NaN and infinities are refused,
@@ -32,7 +31,7 @@ from tally_data.parquet_table import ParquetTable
 from tally_data.prediction_file import PredictionFile
 from tally_data.prediction_order import MATCHES, sample_places
 from tally_data.prediction_tables import NumpyTable, PredictionTable
-from tally_data.prediction_values import CLASSES, OUTPUTS, PredictionRule, outputs_of
+from tally_data.prediction_values import OUTPUTS, PredictionRule, outputs_of
 from tally_data.progress import progress_bar
 from tally_data.scored_set import ScoredSet, read_scored_set
 
@@ -131,8 +130,6 @@ def main() -> None:
     shape = write_predictions(rule, places, args)
     if rule.num_rounded:
         print(f"note: {rule.num_rounded} values are no float32 and were rounded")
-    if outputs == CLASSES and scored.task != "segmentation":
-        print(f"note: `tally score` needs scores for the task {scored.task}, and does not score classes alone")
     size = args.output.stat().st_size / 1e6
     print(f"wrote {args.output}: {rule.column} [{', '.join(map(str, shape))}] for {scored.task}, {size:.1f} MB")
 

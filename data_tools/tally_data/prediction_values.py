@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a predictions.h5 holds for each task, and how values of other programs become that."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from .errors import DataError, UsageError
-from .labels import numbers_of
 from .prediction_tables import PredictionTable
 from .scored_set import ScoredSet
 
@@ -14,13 +13,12 @@ LOGITS, LOG_PROBABILITIES, PROBABILITIES, CLASSES, VALUES = "logits", "log-proba
 OUTPUTS = (LOGITS, LOG_PROBABILITIES, PROBABILITIES, CLASSES, VALUES)
 _SCORES = (LOGITS, LOG_PROBABILITIES, PROBABILITIES)
 _OF_TASK = {
-    "binary": (*_SCORES, CLASSES),
-    "multiclass": (*_SCORES, CLASSES),
-    "multilabel": (*_SCORES, CLASSES),
+    "binary": _SCORES,
+    "multiclass": _SCORES,
+    "multilabel": _SCORES,
     "regression": (VALUES,),
     "segmentation": (CLASSES,),
 }
-_MOST_DIGITS = 10  # of a class
 _MOST_BYTE_CLASSES = 255  # in a mask of bytes 255 is no prediction
 
 
@@ -34,6 +32,8 @@ def outputs_of(asked: str | None, scored: ScoredSet) -> str:
         )
     if asked is None and len(known) > 1:
         raise UsageError(f"say what the predictions are: --outputs {', '.join(known[:-1])} or {known[-1]}")
+    if asked == CLASSES and asked not in known:
+        raise UsageError(f"--outputs classes: for {scored.task} `tally score` needs scores; classes alone have none")
     if asked is not None and asked not in known:
         raise UsageError(f"--outputs {asked}: predictions for {scored.task} are {', '.join(known)}")
     return asked or known[0]
@@ -48,10 +48,8 @@ class PredictionRule:
     outputs: str
     source: str
     num_rounded: int = 0
-    _numbers: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._numbers = numbers_of(self.scored.class_names)
         self._order = self._order_by_class()
 
     @property
@@ -65,9 +63,7 @@ class PredictionRule:
     def dtype(self) -> str:
         if self.outputs != CLASSES:
             return "float32"
-        if self.scored.task == "segmentation":
-            return "uint8" if self.scored.num_classes <= _MOST_BYTE_CLASSES else "int32"
-        return "uint8" if self.scored.task == "multilabel" else "int64"
+        return "uint8" if self.scored.num_classes <= _MOST_BYTE_CLASSES else "int32"
 
     def convert(self, values: np.ndarray, first_row: int) -> np.ndarray:
         """Rows [n, ...] as they are stored. Raises DataError that names the first row that is wrong."""
@@ -94,9 +90,7 @@ class PredictionRule:
         if task == "segmentation" or len(scored.label_shape) == 2:  # masks, maps
             expected = [scored.label_shape]
         elif task == "binary":
-            expected = [(), (1,)] if self.outputs == CLASSES else [(), (1,), (2,)]
-        elif task == "multiclass" and self.outputs == CLASSES:
-            expected = [(), (1,)]
+            expected = [(), (1,), (2,)]
         else:
             expected = [(num_classes,), *([()] if num_classes == 1 else [])]
         if shape not in expected:
@@ -125,15 +119,12 @@ class PredictionRule:
         return stored
 
     def _classes(self, values: np.ndarray, first_row: int) -> np.ndarray:
-        last = 1 if self.scored.task == "multilabel" else self.scored.num_classes - 1
+        last = self.scored.num_classes - 1
         if values.dtype.kind == "U":
-            found = [self._numbers.get(text, _whole(text)) for text in values.ravel().tolist()]
-            numbers = np.array(found, np.int64).reshape(values.shape)
-        else:
-            numbers = np.where(np.isfinite(values), values, -1)
-            numbers = np.where(numbers == np.floor(numbers), numbers, -1)
-        names = " or the name of a class" if values.dtype.kind == "U" and self._numbers else ""
-        self._refuse(values, (numbers < 0) | (numbers > last), first_row, f"expected 0..{last}{names}")
+            values = self._parsed(values, first_row)
+        numbers = np.where(np.isfinite(values), values, -1)
+        numbers = np.where(numbers == np.floor(numbers), numbers, -1)
+        self._refuse(values, (numbers < 0) | (numbers > last), first_row, f"expected 0..{last}")
         return numbers.astype(self.dtype)
 
     def _parsed(self, values: np.ndarray, first_row: int) -> np.ndarray:
@@ -156,11 +147,6 @@ class PredictionRule:
 
 def _form(shape: tuple[int, ...]) -> str:
     return f"[N{''.join(f', {size}' for size in shape)}]"
-
-
-def _whole(text: str) -> int:
-    """-1 for what is none."""
-    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else -1
 
 
 def _is_number(text: str) -> bool:

@@ -127,12 +127,9 @@ def test_rows_find_their_samples(
 
 KINDS = [
     ("multiclass", CLASSES, "probabilities", np.abs(scores(CLASSES)).clip(max=1), "probabilities", "float32"),
-    ("multiclass", CLASSES, "classes", np.arange(SAMPLES) % CLASSES, "prediction", "int64"),
     ("binary", 2, "logits", scores(), "logits", "float32"),
     ("binary", 2, "logits", scores(2), "logits", "float32"),
-    ("binary", 2, "classes", np.arange(SAMPLES) % 2 == 0, "prediction", "int64"),
     ("multilabel", 4, "logits", scores(4), "logits", "float32"),
-    ("multilabel", 4, "classes", (scores(4) > 0).astype(np.int8), "prediction", "uint8"),
     ("regression", 1, None, scores(), "prediction", "float32"),
     ("regression", 2, "values", scores(2), "prediction", "float32"),
     ("segmentation", CLASSES, None, (scores(4, 5) > 0).astype(np.int32), "prediction", "uint8"),
@@ -165,16 +162,10 @@ def test_columns_of_classes_stand_in_any_order(data: Path, convert: Convert, tmp
     fail(NAME, *words, "--columns", "cat,dot", code=2, says="has no column 'dot'")
 
 
-def test_classes_by_name(data: Path, convert: Convert, tmp_path: Path, fail: Tool) -> None:
-    told = [NAMES[number % 3] if number % 2 else str(number % 3) for number in range(SAMPLES)]
-    columns, _, said = convert(write_csv(tmp_path / "in.csv", {"class": told}), data, "--outputs", "classes")
-    assert columns["prediction"].tolist() == [number % 3 for number in range(SAMPLES)]
-    assert "note: `tally score` needs scores for the task multiclass" in said
-    np.save(tmp_path / "in.npy", np.array(told))
-    assert (convert(tmp_path / "in.npy", data, "--outputs", "classes")[0]["prediction"] == columns["prediction"]).all()
-    told[5] = "cow"
-    words = ["--input", write_csv(tmp_path / "in.csv", {"class": told}), "--data", data, "--outputs", "classes"]
-    fail(NAME, *words, code=3, says="in.csv', line 7: 'cow', expected 0..2 or the name of a class")
+def test_classes_alone_are_refused(data: Path, tmp_path: Path, fail: Tool) -> None:
+    np.save(tmp_path / "in.npy", np.arange(SAMPLES) % CLASSES)
+    words = ["--input", tmp_path / "in.npy", "--data", data, "--outputs", "classes"]
+    fail(NAME, *words, code=2, says="needs scores; classes alone have none")
 
 
 def test_what_is_rounded_is_counted(data: Path, convert: Convert, tmp_path: Path, fail: Tool) -> None:
