@@ -82,7 +82,7 @@ def form_of(source: Source, args: argparse.Namespace) -> SetForm:
     if first is None:
         raise DataError(f"'{args.dataset}' has no items")
     form = find_form(first, options, source.class_names, source.renames_image)
-    schema.check_ignore_index(args.ignore_index, schema.find_task(form.task))
+    schema.check_ignore_index(args.ignore_index, schema.find_task(form.task), form.num_classes)
     has_images = any(isinstance(column, ImageColumn) for column in form.inputs)
     if not has_images and (unused := [name for name in OF_IMAGES if getattr(args, name) is not None]):
         raise UsageError(f"--{unused[0].replace('_', '-')} is for images, and no input of the first item is one")
