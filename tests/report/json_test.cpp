@@ -147,8 +147,7 @@ TEST(ReportJson, HoldsTypesOfEntitiesWhereThereAreAny) {
             R"([{"type":"PER","support":4,"predicted":5,"correct":2,"precision":0.4,)"
             R"("recall":0.5,"f1":0.25},{"type":"LOC","support":0,"predicted":1,"correct":0,)"
             R"("precision":0.0,"recall":null,"f1":0.0}])");
-  const auto all = keys(json);
-  EXPECT_EQ(std::ranges::find(all, "entity_types") - std::ranges::find(all, "per_class"), 1);
+  EXPECT_EQ(keys(json)[7], "entity_types") << "behind per_class";
 }
 
 TEST(ReportJson, HoldsThresholdsOfOperatingPointsOnly) {
@@ -276,9 +275,8 @@ TEST(ReportJson, DoublesComeBackBitForBit) {
     const double value = std::bit_cast<double>(random());
     if (std::isfinite(value)) report.metrics.results.metrics.push_back({format("m{}", i), value});
   }
-  const Json json = json_of(report);
-  for (const auto& metric : report.metrics.results.metrics) {
-    const double back = json["metrics"][metric.name]["value"];
+  for (const Json json = json_of(report); const auto& metric : report.metrics.results.metrics) {
+    const auto back = json["metrics"][metric.name]["value"].get<double>();
     EXPECT_EQ(std::bit_cast<std::uint64_t>(back), std::bit_cast<std::uint64_t>(*metric.value));
   }
 }
@@ -289,9 +287,9 @@ TEST(ReportJson, HostileTextIsEscapedAndNeverThrows) {
   report.inputs.model.path = "caf\xe9.pt";
   report.notes = {"\xed\xa0\x80"};
   report.provenance.settings = {{"data", "\x80"}};
-  const std::string text = to_json(report);
-  for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
-  const Json json = Json::parse(text);
+  for (const char c : to_json(report))
+    EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+  const Json json = json_of(report);
   EXPECT_EQ(json["per_class"][0]["name"], "a\"\\\n\x1b[2J");
   EXPECT_EQ(json["per_class"][1]["name"], "\xef\xbf\xbd\xef\xbf\xbd");
   EXPECT_EQ(json["per_class"][2]["name"], std::string("nul\0x", 5));
