@@ -109,13 +109,17 @@ using metrics::MulticlassRecord;
 // Equal identities are only what the files say, and a damaged file may hold other labels.
 void require_same_labels(const SavedRun& a, const std::vector<MulticlassRecord>& rows_a,
                          const SavedRun& b, const std::vector<MulticlassRecord>& rows_b) {
+  // Where several classes are right for a sample, each model has the one that it ranks best.
+  if (a.find_attribute("label_sets") && b.find_attribute("label_sets")) return;
   const auto [in_a, in_b] =
       std::ranges::mismatch(rows_a, rows_b, {}, &MulticlassRecord::label, &MulticlassRecord::label);
   if (in_a == rows_a.end()) return;
   throw Error(ErrorKind::dataset,
               format("{} and {} differ in the labels: /label[{}] is {} and {}", a.name(), b.name(),
                      in_a - rows_a.begin(), in_a->label, in_b->label),
-              "Evaluate both models on one data set.");
+              a.find_attribute("classes_by")
+                  ? "--classes-by name numbers them as each model does: give both models one order."
+                  : "Evaluate both models on one data set.");
 }
 
 bool has_no_scores(const KnownRun& known) {

@@ -197,6 +197,25 @@ std::optional<std::string> require_same_data(const SavedRun& a, const SavedRun& 
 
 }  // namespace
 
+// Scores of some classes alone, and labels that are numbered otherwise, are of no common measure.
+void require_same_classes(const SavedRun& a, const SavedRun& b) {
+  const auto differ = [&](std::string_view attribute) {
+    return a.find_attribute(attribute) != b.find_attribute(attribute);
+  };
+  if (differ("valid_classes_sha256")) {
+    throw Error(ErrorKind::dataset,
+                format("{} and {} were not scored among the same classes (--valid-classes)",
+                       a.name(), b.name()),
+                "Evaluate both with the same --valid-classes.");
+  }
+  if (!differ("classes_by")) return;
+  throw Error(ErrorKind::dataset,
+              format("of {} and {} one numbers the classes as its model does (--classes-by name), "
+                     "the other as the data set",
+                     a.name(), b.name()),
+              "Evaluate both in one way.");
+}
+
 std::optional<std::string> require_same_samples(const SavedRun& a, const SavedRun& b) {
   const std::string task_a = printable(a.attribute("task"));
   const std::string task_b = printable(b.attribute("task"));
@@ -205,6 +224,7 @@ std::optional<std::string> require_same_samples(const SavedRun& a, const SavedRu
                 format("{} and {} are of the tasks {} and {}", a.name(), b.name(), task_a, task_b),
                 "Give two results of one task.");
   }
+  require_same_classes(a, b);
   auto note = require_same_data(a, b);
   if (a.num_samples() != b.num_samples()) {
     refuse_pair(a, b, format("there are {} and {}", a.num_samples(), b.num_samples()),

@@ -150,7 +150,7 @@ std::vector<std::int64_t> classes_by_name(const Names& of_model, const Names& of
   if (!are_given(of_data)) {
     throw no_names("data set", "Prepare it with --class-names FILE, or leave --classes-by out.");
   }
-  const auto numbers = places_of_names(of_data, of_model);
+  auto numbers = places_of_names(of_data, of_model);
   const auto own_places = places_of_names(of_data, of_data);
   Names missing;
   for (std::size_t i = 0; i < numbers.size(); ++i) {

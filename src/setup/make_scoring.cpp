@@ -166,6 +166,7 @@ Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& co
   comm::agree_on(comm, [&] {
     scoring.outputs = outputs ? *outputs : output_kind(config, scoring.task_name, card);
     auto options = task_options(config, scoring, info, class_weights, card);
+    scoring.has_label_sets = right_classes != nullptr;
     options.right_classes = std::move(right_classes);
     scoring.task = tasks::make_task(options);
     check_state_size(*scoring.task->layout());

@@ -63,6 +63,7 @@ struct Scoring {
   std::string class_weights_digest;  // SHA-256; empty without class weights
   std::string valid_classes_digest;  // SHA-256 of their numbers; empty without --valid-classes
   std::vector<std::int64_t> excluded_classes;  // the others
+  bool has_label_sets = false;                 // several classes may be right for a sample
   std::unique_ptr<tasks::Task> task;
   std::vector<Subgroups> subgroups;
   std::int64_t num_units = 0;  // that are scored, of all ranks
