@@ -50,6 +50,17 @@ TEST_F(MatchClassesTest, AnotherOrderIsRefused) {
                                           "model's 2, 2 'class2' is the model's 0. --classes-by"));
 }
 
+TEST_F(MatchClassesTest, NothingIsMatchedWhereNothingIsScored) {
+  config_.scoring.task = "predict";
+  auto session = open({"class2", "class1", "class0"});
+  EXPECT_THAT(notes_of(session), IsEmpty());
+  config_.scoring.classes_by = "name";
+  auto by_name = open({"class2", "class1", "class0"});
+  Notes notes;
+  EXPECT_THAT(agreed_refusal(ErrorKind::usage, [&] { match_classes(world(), by_name, notes); }),
+              HasSubstr("--task predict has none"));
+}
+
 TEST_F(MatchClassesTest, AnotherOrderMayBeMeant) {
   config_.scoring.classes_by = "index";
   auto session = open({"class2", "class1", "class0"});

@@ -44,8 +44,9 @@ RenumberedClasses::RenumberedClasses(const DataSetInfo& stored, std::int64_t num
     refuse(stored, format("it has {} labels, the model {}", stored.num_classes, num_classes));
   }
   if (has_label_sets(stored)) refuse(stored, "several may be right for a sample");
-  if (label != LabelShape::one && label != LabelShape::mask) {
-    refuse(stored, format("labels of the task {} are no classes", stored.task));
+  const bool are_tags = label == LabelShape::sequence && !has_vocabulary(rules_of(stored));
+  if (label != LabelShape::one && label != LabelShape::mask && !are_tags) {
+    refuse(stored, format("that is not possible for the task {}", stored.task));
   }
   if (stored.ignore_index && std::ranges::find(numbers, *stored.ignore_index) != numbers.end()) {
     refuse(stored, format("its ignore_index {} is a class of the model", *stored.ignore_index));

@@ -10,6 +10,7 @@
 #include "expect_error.hpp"
 #include "sample_file.hpp"
 #include "target_file.hpp"
+#include "token_file.hpp"
 
 namespace tally::data {
 namespace {
@@ -58,6 +59,15 @@ TEST_F(RenumberedClassesTest, ChangePlacesWhereASampleHasSeveralLabels) {
   EXPECT_THAT(labels<std::uint8_t>(set), ElementsAre(0, 0, 1, 1, 1, 0));
 }
 
+TEST_F(RenumberedClassesTest, AreThoseOfTokensToo) {
+  const TokenFile file = tag_file();
+  auto expected = file.labels();
+  for (auto& label : expected) label = label == file.ignore_index ? label : 2 - label;
+  DataSet set = open(file);
+  set.renumber_classes({2, 1, 0}, {"a", "b", "c"});
+  EXPECT_EQ(labels<std::int64_t>(set), expected);
+}
+
 TEST_F(RenumberedClassesTest, TheFilesOwnNumbersAreChecked) {
   auto file = binary_file({0, 1, 2});
   DataSet set = open(file);
@@ -76,7 +86,7 @@ TEST_F(RenumberedClassesTest, AreRefusedWhereLabelsCannotHoldThem) {
   refuse(mask_file({0, 1, 255, 2}), {0, 255, 1}, 300, "its ignore_index 255 is a class");
   refuse(mask_file({0, 1, 255, 2}), {0, 1, 2}, 40'000, "int16 has no room for 40000 classes");
   refuse(multilabel_file(2, {1, 0}), {0, 2}, 3, "it has 2 labels, the model 3");
-  refuse(regression_file(1, {1, 2}), {0}, 1, "labels of the task regression are no classes");
+  refuse(regression_file(1, {1, 2}), {0}, 1, "that is not possible for the task regression");
 }
 
 }  // namespace
