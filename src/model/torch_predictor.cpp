@@ -91,7 +91,18 @@ class TorchPredictor final : public Predictor {
   }
 
   void use(const CpuExecutionSettings& way) override { network_->use(way); }
-  void exclude_classes(const std::vector<std::int64_t>& classes) override { excluded_ = classes; }
+  void exclude_classes(const std::vector<std::int64_t>& classes) override {
+    excluded_.reset();
+    if (classes.empty()) return;
+    const c10::InferenceMode guard;
+    const libtorch::StreamScope on_stream(device_, stream_);
+    auto copy = classes;
+    const auto size = checked_cast<std::int64_t>(copy.size());
+    // Copied to the device once: in the loop the host would wait for it.
+    excluded_ = wrap(contiguous_view(copy.data(), DType::i64, {size}), {})
+                    .clone()
+                    .to(libtorch::torch_device(device_));
+  }
   std::vector<CpuKernels> other_kernels() const override { return network_->other_kernels(); }
   std::vector<std::int64_t> other_sizes() const override { return network_->other_sizes(); }
 
@@ -231,20 +242,17 @@ class TorchPredictor final : public Predictor {
 
   // The network's own tensor stays as it is, for it may use it again. What is no table of floating
   // scores is refused by its task.
-  at::Tensor with_exclusions(const at::Tensor& output) {
-    if (excluded_.empty() || output.dim() != 2 || !output.is_floating_point()) return output;
-    const auto size = checked_cast<std::int64_t>(excluded_.size());
-    const auto classes = wrap(contiguous_view(excluded_.data(), DType::i64, {size}), {});
-    return output.index_fill(1, classes.to(output.device()),
-                             -std::numeric_limits<double>::infinity());
+  at::Tensor with_exclusions(const at::Tensor& output) const {
+    if (!excluded_.defined() || output.dim() != 2 || !output.is_floating_point()) return output;
+    return output.index_fill(1, excluded_, -std::numeric_limits<double>::infinity());
   }
 
   std::unique_ptr<Network> network_;
   InputConventions habits_;
   device::Device device_;
   void* stream_;
-  std::vector<std::int64_t> excluded_;  // classes
-  Tensors outputs_;                     // what the last views point to
+  at::Tensor excluded_;  // numbers of classes, on the device; undefined where there are none
+  Tensors outputs_;      // what the last views point to
 };
 
 }  // namespace

@@ -48,10 +48,8 @@ std::vector<Line> lines_of(const std::string& text) {
 }
 
 // A name that is a number, as the digits have, is taken as a name.
-std::int64_t class_of(const Line& line, const std::string& path, std::int64_t num_classes,
-                      const std::vector<std::string>& class_names) {
-  const auto place =
-      class_names.empty() ? -1 : evaluate::places_of_names({line.text}, class_names)[0];
+std::int64_t class_of(const Line& line, std::int64_t place, const std::string& path,
+                      std::int64_t num_classes) {
   if (place >= 0) return place;
   const auto number = parse_number<std::int64_t>(line.text);
   if (number && *number >= 0 && *number < num_classes) return *number;
@@ -97,9 +95,13 @@ std::vector<std::int64_t> others_than(const std::vector<std::int64_t>& valid,
 std::vector<std::int64_t> parse_valid_classes(const std::string& text, const std::string& path,
                                               std::int64_t num_classes,
                                               const std::vector<std::string>& class_names) {
+  const auto lines = lines_of(text);
+  std::vector<std::string> names;
+  for (const Line& line : lines) names.push_back(line.text);
+  const auto places = evaluate::places_of_names(names, class_names);
   std::vector<std::int64_t> classes;
-  for (const Line& line : lines_of(text)) {
-    classes.push_back(class_of(line, path, num_classes, class_names));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    classes.push_back(class_of(lines[i], places[i], path, num_classes));
   }
   if (classes.empty()) throw refused(path, "name no class");
   std::ranges::sort(classes);

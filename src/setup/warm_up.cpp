@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/setup/warm_up.hpp>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -29,14 +30,18 @@ evaluate::InputMapping inputs_for(const EvaluationSession& session, std::int64_t
 std::optional<std::int64_t> size_that_runs(const EvaluationSession& session) {
   constexpr std::array<std::int64_t, 14> kUsualSizes{1,  2,  3,  4,  5,   8,   10,
                                                      16, 32, 50, 64, 100, 128, 256};
+  // Larger ones than the one that failed, and than a few, might take more memory than there is.
+  const std::int64_t largest = std::max<std::int64_t>(16, session.execution.batch_size);
   for (const std::int64_t size : kUsualSizes) {
+    if (size > largest) return std::nullopt;
     try {
       auto inputs = inputs_for(session, size);
       evaluate::warm_up_batch(session.data.set->info(), size, inputs.bindings,
                               *session.model.predictor, *session.scoring.task,
                               *session.hardware.stream);
       return size;
-    } catch (const Error&) {  // neither does this size
+    } catch (const Error& error) {  // neither does this size
+      if (error.kind() != ErrorKind::model) return std::nullopt;
     }
   }
   return std::nullopt;
