@@ -101,6 +101,8 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"overwrite", "true"},
                                                                   {"task", ""},
                                                                   {"outputs", ""},
+                                                                  {"classes-by", "auto"},
+                                                                  {"valid-classes", ""},
                                                                   {"metrics", "loss,accuracy"},
                                                                   {"confusion-max-classes", "2048"},
                                                                   {"definitions", "torchmetrics"},

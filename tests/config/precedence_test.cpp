@@ -25,6 +25,8 @@ const std::vector<Case> kCases{
     {"overwrite", "true", "false", "true", "false"},
     {"task", "f", "e", "c", ""},
     {"outputs", "logits", "probabilities", "log-probabilities", ""},
+    {"classes-by", "name", "index", "name", "auto"},
+    {"valid-classes", "f", "e", "c", ""},
     {"metrics", "f", "e,e2", "c", ""},
     {"confusion-max-classes", "1", "2", "3", "2048"},
     {"definitions", "sklearn", "torchmetrics", "sklearn", "torchmetrics"},
