@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, EnvironmentFault, reading
+from .errors import DataError, EnvironmentFault, UsageError, reading
 from .prediction_tables import rows_per_piece, value_columns
 
 MOST_ROWS = 65536  # of a piece, for a row's list may hold many values
@@ -30,6 +30,7 @@ class ParquetTable:
                 raise DataError(f"'{path}' is no parquet file: {error}") from error
         self._found = list(self._file.schema_arrow.names)
         self.columns = value_columns(path, self._found, asked)
+        self._check_lists()
         self.num_rows: int | None = self._file.metadata.num_rows
 
     def has_key(self, name: str) -> bool:
@@ -49,6 +50,16 @@ class ParquetTable:
     def place_of(self, row: int) -> str:
         return f"row {row}"
 
+    def _check_lists(self) -> None:
+        """A row of lists is all values already: another column beside it must be something else."""
+        lists = [name for name in self.columns if _is_list(self._file.schema_arrow.field(name).type)]
+        if lists and len(self.columns) > 1:
+            others = ", ".join(f"'{name}'" for name in self.columns if name != lists[0])
+            raise UsageError(
+                f"'{self._path}' has lists of values in the column '{lists[0]}', and the columns {others} beside it: name the "
+                f"one that holds the predictions, such as --columns {lists[0]}"
+            )
+
     def _values(self, column: Any, name: str) -> np.ndarray:
         """[n], or [n, k] of lists of k."""
         from pyarrow import types
@@ -59,7 +70,7 @@ class ParquetTable:
             column = column.dictionary_decode()
         if types.is_string(column.type) or types.is_large_string(column.type):
             return np.array(column.to_pylist(), str)
-        if any(is_it(column.type) for is_it in (types.is_list, types.is_large_list, types.is_fixed_size_list)):
+        if _is_list(column.type):
             sizes = set(column.value_lengths().to_pylist())
             if len(sizes) != 1:
                 raise DataError(
@@ -70,3 +81,9 @@ class ParquetTable:
         if values.dtype.kind not in "fiub":
             raise DataError(f"'{self._path}', column '{name}' is of {column.type}, expected numbers or texts")
         return values
+
+
+def _is_list(type_: Any) -> bool:
+    from pyarrow import types
+
+    return any(is_it(type_) for is_it in (types.is_list, types.is_large_list, types.is_fixed_size_list))
