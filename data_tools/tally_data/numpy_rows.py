@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of .npy and .npz files, read row by row: no more of them is in memory than a piece."""
 
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -14,6 +16,8 @@ import numpy as np
 from .errors import DataError, reading
 
 _KINDS = "fiubUS"  # numbers and texts
+# Of headers, of the archive, of what is packed in it; RuntimeError: encrypted, or packed in a way that is not known.
+_FAULTS = (ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class NumpyMember:
         with ExitStack() as stack:
             try:
                 shape, by_columns, dtype = _read_header(_open(stack, path, member))
-            except (ValueError, zipfile.BadZipFile) as error:
+            except _FAULTS as error:
                 raise DataError(f"{where} is no array of numpy: {error}") from error
         if dtype.kind not in _KINDS:
             raise DataError(f"{where} is of {dtype}, expected numbers or texts (dtype=str)")
@@ -63,7 +67,7 @@ class NumpyMember:
 
     def pieces(self, rows: int) -> Iterator[np.ndarray]:
         """[n, ...], at most `rows` of them at a time; texts are U."""
-        with reading(self.path), ExitStack() as stack:
+        with self._reading(), ExitStack() as stack:
             if self.by_columns:
                 yield from self._pieces_by_columns(stack, rows)
                 return
@@ -76,6 +80,14 @@ class NumpyMember:
                 if len(content) != wanted:
                     raise DataError(f"'{self.path}' ends in row {first + len(content) * shape[0] // max(wanted, 1)}")
                 yield _as_text(np.frombuffer(content, self.dtype).reshape(shape))
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with reading(self.path):
+            try:
+                yield
+            except _FAULTS as error:
+                raise DataError(f"'{self.path}' cannot be read, it is damaged: {error}") from error
 
     def _pieces_by_columns(self, stack: ExitStack, rows: int) -> Iterator[np.ndarray]:
         """A row's values lie apart: a .npy is mapped, of a .npz the array is read whole."""

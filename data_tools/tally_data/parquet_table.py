@@ -26,7 +26,7 @@ class ParquetTable:
         with reading(path):
             try:
                 self._file = pyarrow.parquet.ParquetFile(path)
-            except pyarrow.ArrowInvalid as error:
+            except pyarrow.ArrowException as error:
                 raise DataError(f"'{path}' is no parquet file: {error}") from error
         self._found = list(self._file.schema_arrow.names)
         self.columns = value_columns(path, self._found, asked)
@@ -37,18 +37,24 @@ class ParquetTable:
         return name in self._found and name not in self.columns
 
     def key(self, name: str) -> np.ndarray:
-        found = [self._values(batch.column(0), name) for batch in self._file.iter_batches(MOST_ROWS, columns=[name])]
+        found = [self._values(batch.column(0), name) for batch in self._batches(MOST_ROWS, [name])]
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
     def pieces(self) -> Iterator[np.ndarray]:
         rows = min(MOST_ROWS, rows_per_piece(len(self.columns)))
-        for batch in self._file.iter_batches(rows, columns=self.columns):
+        for batch in self._batches(rows, self.columns):
             found = [self._values(batch.column(name), name) for name in self.columns]
             # A lone column of lists is a row's values already.
             yield found[0] if len(found) == 1 and found[0].ndim > 1 else np.stack(found, axis=1)
 
     def place_of(self, row: int) -> str:
         return f"row {row}"
+
+    def _batches(self, rows: int, columns: list[str]) -> Iterator[Any]:
+        try:
+            yield from self._file.iter_batches(rows, columns=columns)
+        except Exception as error:  # Arrow has an exception of its own for each fault
+            raise DataError(f"'{self._path}' cannot be read, it is damaged: {error}") from error
 
     def _check_lists(self) -> None:
         """A row of lists is all values already: another column beside it must be something else."""
@@ -69,7 +75,10 @@ class ParquetTable:
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if types.is_string(column.type) or types.is_large_string(column.type):
-            return np.array(column.to_pylist(), str)
+            try:
+                return np.array(column.to_pylist(), str)
+            except UnicodeDecodeError as error:
+                raise DataError(f"'{self._path}', column '{name}' is no UTF-8 text: {error}") from error
         if _is_list(column.type):
             sizes = set(column.value_lengths().to_pylist())
             if len(sizes) != 1:

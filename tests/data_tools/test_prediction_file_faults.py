@@ -30,3 +30,54 @@ def test_lists_beside_other_columns(parquet: Any, data: Path, tmp_path: Path, su
     words = ["--input", tmp_path / "in.parquet", "--data", data, "--outputs", "logits"]
     fail(NAME, *words, code=2, says="has lists of values in the column 'logits', and the columns 'label' beside it: name the one")
     succeed(NAME, *words, "--columns", "logits", "--output", tmp_path / "a.h5")
+
+
+def damage(path: Path, what: bytes) -> Path:
+    """Of the values, behind all headers, some bytes are others."""
+    content = bytearray(path.read_bytes())
+    at = content.index(what)
+    content[at : at + len(what)] = bytes(255 - byte for byte in what)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("column", ["v0", "index"])
+def test_damaged_parquet_files(
+    parquet: Any, compression: str, column: str, data: Path, tmp_path: Path, fail: Tool
+) -> None:
+    import pyarrow
+
+    columns = {"index": np.arange(SAMPLES), **{f"v{number}": scores(CLASSES)[:, number] for number in range(CLASSES)}}
+    path = tmp_path / "in.parquet"
+    parquet.write_table(pyarrow.table(columns), path, compression=compression, use_dictionary=False)
+    chunk = parquet.read_metadata(path).row_group(0).column(list(columns).index(column))
+    content = path.read_bytes()
+    damage(path, content[chunk.data_page_offset : chunk.data_page_offset + 20])
+    words = ["--input", path, "--data", data, "--outputs", "logits"]
+    fail(NAME, *words, code=3, says=f"'{path}' cannot be read, it is damaged: ")
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_damaged_archives(save: Any, by_columns: bool, tmp_path: Path, fail: Tool) -> None:
+    values = scores(4000)  # more than is read with the header
+    data = write_data(tmp_path / "set.h5", num_classes=4000)
+    path = tmp_path / "in.npz"
+    save(path, values=np.asfortranarray(values) if by_columns else values)
+    content = path.read_bytes()
+    middle = len(content) * 6 // 10
+    damage(path, content[middle : middle + 12])
+    words = ["--input", path, "--data", data, "--outputs", "logits"]
+    fail(NAME, *words, code=3, says=f"'{path}' cannot be read, it is damaged: ")
+
+
+def test_encrypted_archives(data: Path, tmp_path: Path, fail: Tool) -> None:
+    path = tmp_path / "in.npz"
+    np.savez(path, values=scores(CLASSES))
+    content = bytearray(path.read_bytes())
+    for header, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(header) + at] |= 1
+    path.write_bytes(content)
+    words = ["--input", path, "--data", data, "--outputs", "logits"]
+    fail(NAME, *words, code=3, says="in.npz', array 'values', is no array of numpy: File")
