@@ -54,7 +54,12 @@ def _prepared(value: Any, rule: DecodeRule, what: str) -> np.ndarray:
     image = as_image(value, what)
     if image.mode.startswith(("I", "F")):  # also I;16: Pillow would clip the values
         raise DataError(f"{what} has more than 8 bits per channel (mode {image.mode}): convert it in the dataset")
-    return prepare(image.convert("L" if rule.channels == "L" else "RGB"), rule)
+    mode = "L" if rule.channels == "L" else "RGB"
+    try:
+        converted = image.convert(mode)
+    except (ValueError, OSError) as error:  # Pillow converts only some modes
+        raise DataError(f"{what} is an image of the mode {image.mode} and cannot be made {mode}: {error}") from error
+    return prepare(converted, rule)
 
 
 @dataclass(frozen=True)

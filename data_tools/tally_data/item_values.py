@@ -60,9 +60,7 @@ def is_image(value: Any, is_only_input: bool) -> bool:
 
 def as_image(value: Any, what: str) -> Image.Image:
     """An image as is_image describes them. A tensor whose first and last sizes might both be channels is [C, H, W]."""
-    if isinstance(value, Image.Image):
-        return value
-    if isinstance(value, bytes):
+    if isinstance(value, Image.Image | bytes):
         return _decoded(value, what)
     array = to_array(value, what, rounds=False)
     if array.dtype != np.uint8 or array.ndim not in (2, 3):
@@ -74,9 +72,10 @@ def as_image(value: Any, what: str) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(array[..., 0] if array.shape[2:] == (1,) else array))
 
 
-def _decoded(content: bytes, what: str) -> Image.Image:
+def _decoded(value: Image.Image | bytes, what: str) -> Image.Image:
+    """Image.open() alone reads no pixels: what a dataset gives may still be a file that is cut off."""
     try:
-        image = Image.open(io.BytesIO(content))
+        image = Image.open(io.BytesIO(value)) if isinstance(value, bytes) else value
         image.load()
     except Exception as error:  # damaged files make Pillow's decoders raise nearly anything
         raise DataError(f"{what} cannot be decoded: it is damaged or no image ({type(error).__name__})") from error
@@ -85,9 +84,8 @@ def _decoded(content: bytes, what: str) -> Image.Image:
 
 def mask_array(value: Any, what: str) -> np.ndarray:
     """Of a segmentation's target, which may be an image whose values are classes."""
-    value = _decoded(value, what) if isinstance(value, bytes) else value
-    if isinstance(value, Image.Image):
-        value = np.asarray(value)
+    if isinstance(value, Image.Image | bytes):
+        value = np.asarray(_decoded(value, what))
     array = to_array(value, what, rounds=False)
     if array.ndim != 2 or array.dtype.kind not in "iu":
         raise DataError(f"{what} is {array.dtype.name} {list(array.shape)}, expected the classes of pixels: integers [H, W]")

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""prepare_dataset: faults in the user's own dataset that no other file has, each one line with its place."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import Tool
+
+NAME = "prepare_dataset"
+IMAGES = """
+import io
+import numpy as np
+from PIL import Image
+
+def image(is_cut=False, mode="RGB"):
+    out = io.BytesIO()
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    (Image.fromarray(pixels) if mode == "RGB" else Image.fromarray(pixels[..., 0])).save(out, "PNG")
+    return Image.open(io.BytesIO(out.getvalue()[: 2000 if is_cut else None]))  # reads no pixels yet
+
+def cut():
+    return [(image(index == 2), index % 2) for index in range(4)]
+
+def cut_mask():
+    return [(image(), image(index == 2, mode="L")) for index in range(4)]
+
+def lab():
+    return [(Image.new("LAB", (64, 64)) if index == 2 else image(), index % 2) for index in range(4)]
+"""
+
+
+@pytest.mark.parametrize(("function", "says"), [
+    ("cut", "item 2: 'image' cannot be decoded: it is damaged or no image (OSError)"),
+    ("cut_mask", "item 2: the target cannot be decoded: it is damaged or no image (OSError)"),
+    ("lab", "item 2: 'image' is an image of the mode LAB and cannot be made L: conversion from LAB to RGB"),
+])  # fmt: skip
+def test_images_that_are_not_read_yet(function: str, says: str, tmp_path: Path, fail: Tool) -> None:
+    (tmp_path / "data.py").write_text(IMAGES)
+    options = ["--dataset", f"{tmp_path / 'data.py'}:{function}", "--channels", "L", "--mean", 0, "--std", 1, "--workers", 1]
+    fail(NAME, *options, code=3, says=says)
