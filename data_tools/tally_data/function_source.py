@@ -52,7 +52,7 @@ def _call(what: str, function: Callable[[], Any]) -> Any:
         return function()
     except ToolError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise DataError(f"{what}: the dataset raised {described(error)}") from error
 
 
@@ -63,12 +63,12 @@ def open_function(library: str, name: str, choice: ColumnChoice) -> FunctionSour
         dataset = function()
     except ToolError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise DataError(f"'{library}:{name}' failed: {described(error)}") from error
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)  # as DataLoader's workers: the values do not depend on the number of workers
     if _is_stream(dataset):
-        if iter(dataset) is dataset:
+        if _call(f"'{library}:{name}'", lambda: iter(dataset)) is dataset:
             raise UsageError(f"'{library}:{name}' returned what can be iterated once only: return an object that begins anew")
         return FunctionSource(dataset, choice, _fingerprint(library, function), None)
     if not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")):

@@ -31,11 +31,11 @@ def load_module(library: str, fault: type[ToolError]) -> ModuleType:
         return _load_file(Path(library), fault) if library.endswith(".py") else _import(library, fault)
     except ToolError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that reads its own options exits
         raise fault(f"'{library}' cannot be imported: {described(error)}") from error
 
 
-def described(error: Exception) -> str:
+def described(error: BaseException) -> str:
     """One line, not too long, that says where in the user's code it happened."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

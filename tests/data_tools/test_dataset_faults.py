@@ -39,3 +39,37 @@ def test_images_that_are_not_read_yet(function: str, says: str, tmp_path: Path, 
     (tmp_path / "data.py").write_text(IMAGES)
     options = ["--dataset", f"{tmp_path / 'data.py'}:{function}", "--channels", "L", "--mean", 0, "--std", 1, "--workers", 1]
     fail(NAME, *options, code=3, says=says)
+
+
+@pytest.mark.parametrize(("code", "says"), [
+    ("import sys\nsys.exit(0)\ndef make(): pass", "cannot be imported: SystemExit: 0 ("),
+    ("import argparse\nargparse.ArgumentParser().parse_args(['--none'])\ndef make(): pass", "cannot be imported: SystemExit: 2 ("),
+])  # fmt: skip
+def test_code_that_exits_when_it_is_imported(code: str, says: str, tmp_path: Path, tool: Tool) -> None:
+    (tmp_path / "exits.py").write_text(code)
+    done = tool(NAME, "--dataset", f"{tmp_path / 'exits.py'}:make", "--output", tmp_path / "a.h5")
+    assert done.returncode == 2 and says in done.stderr.splitlines()[-1]  # argparse itself prints lines before
+
+
+STREAMS = """
+import sys
+
+class Stream:
+    def __iter__(self):
+        raise RuntimeError("no disk")
+
+def make():
+    return Stream()
+
+def exits():
+    sys.exit("no data")
+"""
+
+
+@pytest.mark.parametrize(("function", "says"), [
+    ("make", "data.py:make': the dataset raised RuntimeError: no disk ("),
+    ("exits", "data.py:exits' failed: SystemExit: no data ("),
+])  # fmt: skip
+def test_code_that_fails_when_it_is_called(function: str, says: str, tmp_path: Path, fail: Tool) -> None:
+    (tmp_path / "data.py").write_text(STREAMS)
+    fail(NAME, "--dataset", f"{tmp_path / 'data.py'}:{function}", "--workers", 1, code=3, says=says)
