@@ -100,7 +100,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--task", choices=TASKS, default="multiclass", help="default %(default)s")
     add_class_options(parser)
     parser.add_argument(
-        "--label-separator", default=",", metavar="TEXT", help="between the labels of a text in a table, default a comma"
+        "--label-separator", metavar="TEXT", help="between the labels of a text in a table, default a comma"
     )
     parser.add_argument("--label-flags", action="store_true", help="the labels of a text are 0 or 1 for each class")
     parser.add_argument(
@@ -120,6 +120,10 @@ def read_options() -> argparse.Namespace:
         raise UsageError(f"--text-fields names {len(args.text_fields)} fields, expected one or two")
     if args.task != "multilabel" and args.label_flags:
         raise UsageError("--label-flags is for --task multilabel")
+    if args.label_separator == "":
+        raise UsageError("--label-separator is empty, expected the text that stands between two labels")
+    if args.label_separator and (args.task != "multilabel" or args.label_flags or len(args.label_field) > 1):
+        raise UsageError("--label-separator is for --task multilabel with one field that lists the labels")
     return args
 
 

@@ -40,6 +40,8 @@ def read_records(path: Path, split: str | None, has_header: bool = True) -> Reco
     """has_header: of a table, whether its first line names the fields; else they are 1, 2, …"""
     with reading(path):
         path.stat()
+    if not has_header and (path.is_dir() or path.suffix not in TABLES):
+        raise UsageError(f"--no-header is for tables ({', '.join(TABLES)}), and '{path}' is none")
     if path.is_dir():
         rows, names = arrow_folder(path, split)
         return _checked(Records(path, list(rows), names))

@@ -126,7 +126,7 @@ class TargetReader:
         if value is None or (not isinstance(value, list) and number_of(value) == NO_CLASS):
             return None
         if isinstance(value, str):
-            value = [part for part in value.split(self._args.label_separator) if part.strip()]
+            value = [part for part in value.split(self._args.label_separator or ",") if part.strip()]
         if not isinstance(value, list):
             raise self._form.wrong(place, f"has no '{self._fields[0]}' that is a list of classes")
         found = [self._class(one, place) for one in value]

@@ -274,6 +274,12 @@ def test_usage_faults(tmp_path: Path, fail: Tool, folder: Path) -> None:
     fail(NAME, *words, "--text-fields", "a,b,c", code=2, says="--text-fields names 3 fields, expected one or two")
     fail(NAME, *words, "--label-field", "text,label", code=2, says="--label-field names 2 fields, the task multiclass has one")
     fail(NAME, *words, "--label-flags", code=2, says="--label-flags is for --task multilabel")
+    fail(NAME, *words, "--label-separator", "", code=2, says="--label-separator is empty, expected the text that stands")
+    separated = [*words, "--label-separator", ";"]
+    fail(NAME, *separated, code=2, says="--label-separator is for --task multilabel with one field")
+    fail(NAME, *separated, "--task", "multilabel", "--label-flags", code=2, says="--label-separator is for --task multilabel")
+    fail(NAME, *words, "--no-header", code=2, says="--no-header is for tables (.csv, .tsv, .tab), and '")
+    fail(NAME, "--input", folder, *words[2:], "--no-header", code=2, says="--no-header is for tables (.csv, .tsv, .tab), and '")
     fail(NAME, *words, "--split", "test", code=2, says="--split is for the folder of a Hugging Face data set")
     fail(NAME, *words, "--like", folder, code=2, says="expected hf:FOLDER")
     (tmp_path / "names").write_text("a\nb\n")
