@@ -4,9 +4,10 @@
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
-from test_prepare_predictions import CLASSES, NAME, SAMPLES, scores, write_data
+from test_prepare_predictions import CLASSES, NAME, SAMPLES, save, scores, write_data
 
 from conftest import Tool
 
@@ -81,3 +82,36 @@ def test_encrypted_archives(data: Path, tmp_path: Path, fail: Tool) -> None:
     path.write_bytes(content)
     words = ["--input", path, "--data", data, "--outputs", "logits"]
     fail(NAME, *words, code=3, says="in.npz', array 'values', is no array of numpy: File")
+
+
+def replace(file: h5py.File, name: str, value: object) -> None:
+    """value: None for a group."""
+    del file[name]
+    if value is None:
+        file.create_group(name)
+    else:
+        file[name] = value
+
+
+ODD_SETS = {
+    "text": (lambda file: file.attrs.__setitem__("num_classes", "three"), "num_classes is 'three', expected a whole number"),
+    "list": (lambda file: file.attrs.__setitem__("num_classes", [3, 3]), "expected a whole number"),
+    "label": (lambda file: replace(file, "targets/label", None), "targets/label is no array"),
+    "one label": (lambda file: replace(file, "targets/label", 1), "targets/label is no array"),
+    "names": (lambda file: replace(file, "class_names", None), "class_names is no list"),
+    "one name": (lambda file: replace(file, "class_names", "cat"), "class_names is no list"),
+    "input": (lambda file: replace(file, "inputs/x", None), "/inputs/x is no array with a row for each sample"),
+    "empty": (lambda file: replace(file, "inputs/x", np.zeros((0, 1), np.float32)), "has no samples"),
+    "samples": (lambda file: replace(file, "samples/name/offsets", [0, 1]), "/samples/name is no ragged array of 23 texts"),
+    "places": (lambda file: replace(file, "samples/name/values", None), "/samples/name/values is no array"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_SETS)
+def test_odd_data_sets(kind: str, tmp_path: Path, fail: Tool) -> None:
+    data = write_data(tmp_path / "set.h5")
+    change, says = ODD_SETS[kind]
+    with h5py.File(data, "r+") as file:
+        change(file)
+    source = save("csv", tmp_path, scores(CLASSES), name=np.array([f"img/{number}é.png" for number in range(SAMPLES)]))
+    fail(NAME, "--input", source, "--data", data, "--outputs", "logits", code=3, says=says)
