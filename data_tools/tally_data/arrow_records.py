@@ -24,7 +24,7 @@ def parquet_file(path: Path) -> tuple[Rows, ClassNames]:
 def arrow_folder(folder: Path, split: str | None) -> tuple[Rows, ClassNames]:
     """Of a folder that save_to_disk() wrote, or one with parquet files; split: which part, where there are several."""
     if (folder / "dataset_dict.json").is_file():
-        folder = folder / _chosen(folder, split, _names_of_splits(folder))
+        folder = folder / _chosen(folder, split, names_of_splits(folder))
         files = _saved(folder)
     elif (folder / "state.json").is_file():
         if split is not None:
@@ -45,12 +45,18 @@ def _chosen(folder: Path, split: str | None, names: list[str]) -> str:
     return split or names[0]
 
 
-def _names_of_splits(folder: Path) -> list[str]:
+def names_of_splits(folder: Path) -> list[str]:
+    """Of a folder that DatasetDict.save_to_disk wrote; each is a folder in it."""
     content = parse_json(folder / "dataset_dict.json")
     names = content.get("splits") if isinstance(content, dict) else None
-    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise DataError(f"'{folder / 'dataset_dict.json'}' names no splits")
+    if not isinstance(names, list) or not names or not all(map(_is_plain_name, names)):
+        raise DataError(f"'{folder / 'dataset_dict.json'}' names no splits, or not as folders beside it")
     return names
+
+
+def _is_plain_name(name: Any) -> bool:
+    """Of a file or folder in a folder; `../x` leads out of it."""
+    return isinstance(name, str) and name not in ("", ".", "..") and "/" not in name and "\0" not in name
 
 
 def _saved(folder: Path) -> list[Path]:
@@ -58,7 +64,7 @@ def _saved(folder: Path) -> list[Path]:
     content = parse_json(folder / "state.json")
     files = content.get("_data_files") if isinstance(content, dict) else None
     names = [file.get("filename") for file in files if isinstance(file, dict)] if isinstance(files, list) else []
-    if not names or not all(isinstance(name, str) for name in names):
+    if not names or not all(map(_is_plain_name, names)):
         raise DataError(f"'{folder / 'state.json'}' names no files of data, as datasets' save_to_disk() would")
     if content.get("_indices_files") or content.get("_indices_data_files"):
         raise DataError(f"'{folder}' keeps an order beside its rows, as old versions of datasets did; save it anew")

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .arrow_records import names_of_splits
 from .errors import DataError, EnvironmentFault, UsageError
 from .items import ColumnChoice, Item
-from .json_form import JsonForm, parse_json
 from .parquet_rows import ParquetRows
 from .sources import fingerprint_of_files
 
@@ -101,7 +101,10 @@ class _SavedRows:
         return len(self._dataset)
 
     def rows(self, first: int, last: int, columns: list[str]) -> Iterable[dict[str, Any]]:
-        return self._dataset.select_columns(columns)[first:last].to_pylist()
+        try:
+            return self._dataset.select_columns(columns)[first:last].to_pylist()
+        except Exception as error:  # Arrow has an exception of its own for each fault
+            raise DataError(f"the items {first} to {last - 1} cannot be read: {error}") from error
 
 
 def open_hugging_face(path: Path, split: str | None, choice: ColumnChoice) -> HuggingFaceSource:
@@ -134,9 +137,7 @@ def _split_folder(path: Path, split: str | None) -> Path:
         if split is not None:
             raise UsageError(f"--split: '{path}' is one dataset without splits")
         return path
-    form = JsonForm(path / "dataset_dict.json", "the form of DatasetDict.save_to_disk")
-    splits = form.field(parse_json(path / "dataset_dict.json"), "", "splits", list)
-    return path / _chosen(split, splits, path)
+    return path / _chosen(split, names_of_splits(path), path)
 
 
 def _parquet_files(path: Path, split: str | None, datasets: Any) -> list[Path]:

@@ -34,8 +34,15 @@ class ParquetRows:
         while first < last:
             number = bisect_right(self._begins, first) - 1
             begin, end = self._begins[number], min(last, self._begins[number + 1])
-            yield from self._group(number, columns).slice(first - begin, end - first).to_pylist()
+            yield from self._values(number, columns, first - begin, end - first)
             first = end
+
+    def _values(self, number: int, columns: list[str], begin: int, count: int) -> list[dict[str, Any]]:
+        try:
+            return self._group(number, columns).slice(begin, count).to_pylist()
+        except ValueError as error:  # texts that are not UTF-8, times that Python does not have
+            first = self._begins[number] + begin
+            raise DataError(f"the items {first} to {first + count - 1} cannot be read: {error}") from error
 
     def _group(self, number: int, columns: list[str]) -> Any:
         if self._loaded is None or self._loaded[:2] != (number, columns):

@@ -139,6 +139,30 @@ def test_faults_of_hugging_face(form: str, options: list, code: int, says: str, 
     fail(NAME, "--dataset", saved / form, *options, code=code, says=says.format(saved / form))
 
 
+@pytest.mark.parametrize("splits", [[3], [{}], ["../disk"], ["/disk"], [".."], [], "test", None])
+def test_names_of_splits_that_are_none(splits: object, saved: Path, tmp_path: Path, fail: Tool) -> None:
+    (tmp_path / "dict").mkdir()
+    (tmp_path / "disk").symlink_to(saved / "disk")
+    (tmp_path / "dict" / "dataset_dict.json").write_text(json.dumps({"splits": splits}))
+    fail(NAME, "--dataset", tmp_path / "dict", code=3, says="dataset_dict.json' names no splits, or not as folders beside it")
+
+
+@pytest.mark.parametrize("form", ["disk", "one.parquet"])
+def test_damaged_rows(form: str, dataset: object, tmp_path: Path, fail: Tool) -> None:
+    """A path that is not UTF-8 any more; Arrow finds it when the row is read."""
+    if form == "disk":
+        dataset.save_to_disk(tmp_path / form)
+    else:
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(dataset.with_format("arrow")[:], tmp_path / form, compression="none")
+    (path,) = [tmp_path / form] if form != "disk" else (tmp_path / form).glob("*.arrow")
+    content = path.read_bytes()
+    assert b"0.jpg" in content
+    path.write_bytes(content.replace(b"0.jpg", b"\xff.jpg"))
+    fail(NAME, "--dataset", tmp_path / form, code=3, says="the items 0 to 0 cannot be read: 'utf-8' codec can't decode")
+
+
 def test_unknown_columns_are_asked_for(dataset: object, tmp_path: Path, fail: Tool) -> None:
     dataset.select_columns(["row", "price"]).save_to_disk(tmp_path / "disk")
     options = ["--dataset", tmp_path / "disk"]
