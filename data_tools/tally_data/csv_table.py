@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import DataError, reading
-from .prediction_tables import rows_per_piece, value_columns
+from .prediction_tables import LONGEST_CELL, no_number, rows_per_piece, value_columns
 
 
 class CsvTable:
@@ -29,10 +29,10 @@ class CsvTable:
         return name in self._found and name not in self.columns
 
     def key(self, name: str) -> np.ndarray:
-        return np.array([row[0] for row in self._rows([name])], str)
+        return np.array([row[0] for _, row in self._rows([name])], str)
 
     def pieces(self) -> Iterator[np.ndarray]:
-        rows, count = self._rows(self.columns), rows_per_piece(len(self.columns))
+        rows, count = self._short_rows(), rows_per_piece(len(self.columns))
         while piece := list(islice(rows, count)):
             yield np.array(piece, str)
 
@@ -41,12 +41,20 @@ class CsvTable:
         lines = islice(self._lines(), row + self._has_header, None)
         return f"line {next(lines)[0]}"
 
-    def _rows(self, columns: Sequence[str]) -> Iterator[list[str]]:
+    def _short_rows(self) -> Iterator[list[str]]:
+        for line, row in self._rows(self.columns):
+            for name, cell in zip(self.columns, row, strict=True):
+                if len(cell) > LONGEST_CELL:
+                    raise no_number(self._path, f"line {line}", name, cell)
+            yield row
+
+    def _rows(self, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+        """With the numbers of their lines."""
         places = [self._found.index(name) for name in columns]
         for number, cells in islice(self._lines(), int(self._has_header), None):
             if len(cells) != len(self._found):
                 raise DataError(f"'{self._path}', line {number}: {len(cells)} cells, expected {len(self._found)}")
-            yield [cells[place].strip() for place in places]
+            yield number, [cells[place].strip() for place in places]
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """With their numbers; empty ones are left out."""

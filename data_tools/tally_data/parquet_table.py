@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError, EnvironmentFault, UsageError, reading
-from .prediction_tables import rows_per_piece, value_columns
+from .prediction_tables import LONGEST_CELL, no_number, rows_per_piece, value_columns
 
 MOST_ROWS = 65536  # of a piece, for a row's list may hold many values
 
@@ -41,8 +41,11 @@ class ParquetTable:
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
     def pieces(self) -> Iterator[np.ndarray]:
-        rows = min(MOST_ROWS, rows_per_piece(len(self.columns)))
+        rows, first = min(MOST_ROWS, rows_per_piece(len(self.columns))), 0
         for batch in self._batches(rows, self.columns):
+            for name in self.columns:
+                self._check_lengths(batch.column(name), name, first)
+            first += len(batch)
             found = [self._values(batch.column(name), name) for name in self.columns]
             # A lone column of lists is a row's values already.
             yield found[0] if len(found) == 1 and found[0].ndim > 1 else np.stack(found, axis=1)
@@ -65,6 +68,22 @@ class ParquetTable:
                 f"'{self._path}' has lists of values in the column '{lists[0]}', and the columns {others} beside it: name the "
                 f"one that holds the predictions, such as --columns {lists[0]}"
             )
+
+    def _check_lengths(self, column: Any, name: str, first: int) -> None:
+        """Of texts, also those in lists. first: the number of the first row."""
+        from pyarrow import compute, types
+
+        rows = np.arange(first, first + len(column))
+        while _is_list(column.type):
+            rows = rows[compute.list_parent_indices(column).to_numpy()]
+            column = column.flatten()
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            too_long = np.flatnonzero(compute.utf8_length(column).fill_null(0).to_numpy() > LONGEST_CELL)
+            if len(too_long):
+                at = int(too_long[0])
+                raise no_number(self._path, f"row {rows[at]}", name, str(column[at]))
 
     def _values(self, column: Any, name: str) -> np.ndarray:
         """[n], or [n, k] of lists of k."""

@@ -11,6 +11,7 @@ from .errors import DataError, UsageError
 from .numpy_rows import NumpyMember
 
 CELLS_PER_PIECE = 1 << 20
+LONGEST_CELL = 64  # characters; an array of texts is as wide as the longest, and a number is shorter
 INDEX, NAME = "index", "name"
 
 
@@ -43,6 +44,14 @@ class PredictionTable(Protocol):
 def rows_per_piece(cells: int) -> int:
     """cells: of a row."""
     return max(1, CELLS_PER_PIECE // max(1, cells))
+
+
+def no_number(path: Path, place: str, name: str, text: str) -> DataError:
+    """Of a text that is longer than LONGEST_CELL."""
+    return DataError(
+        f"'{path}', {place}, column '{name}' holds a text of {len(text)} characters ('{text[:20]}…'), expected a number; "
+        "--columns names those that hold the predictions"
+    )
 
 
 def value_columns(path: Path, found: Sequence[str], asked: Sequence[str] | None) -> list[str]:

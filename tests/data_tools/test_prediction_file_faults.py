@@ -7,7 +7,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from test_prepare_predictions import CLASSES, NAME, SAMPLES, save, scores, write_data
+from test_prepare_predictions import CLASSES, NAME, SAMPLES, save, scores, write_csv, write_data
 
 from conftest import Tool
 
@@ -115,3 +115,25 @@ def test_odd_data_sets(kind: str, tmp_path: Path, fail: Tool) -> None:
         change(file)
     source = save("csv", tmp_path, scores(CLASSES), name=np.array([f"img/{number}é.png" for number in range(SAMPLES)]))
     fail(NAME, "--input", source, "--data", data, "--outputs", "logits", code=3, says=says)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "dictionary.parquet", "list.parquet"])
+def test_long_texts_are_no_numbers(form: str, parquet: Any, data: Path, tmp_path: Path, fail: Tool) -> None:
+    """Beside which an array of all cells would be as wide as the longest."""
+    texts = [["0.5"] * SAMPLES for _ in range(CLASSES)]
+    texts[1][11] = "é" * 65
+    path, words = tmp_path / f"in.{form}", ["--data", data, "--outputs", "logits"]
+    if form == "csv":
+        write_csv(path, {f"v{number}": values for number, values in enumerate(texts)})
+    else:
+        import pyarrow
+
+        columns = {"v1": [list(row) for row in zip(*texts, strict=True)]}
+        if form != "list.parquet":
+            columns = {f"v{number}": pyarrow.array(values) for number, values in enumerate(texts)}
+        if form == "dictionary.parquet":
+            columns = {name: values.dictionary_encode() for name, values in columns.items()}
+        parquet.write_table(pyarrow.table(columns), path)
+    place = "line 13" if form == "csv" else "row 11"
+    said = f"in.{form}', {place}, column 'v1' holds a text of 65 characters ('éééééééééééééééééééé…'), expected a number"
+    fail(NAME, "--input", path, *words, code=3, says=said)
