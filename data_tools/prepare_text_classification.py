@@ -130,9 +130,10 @@ def read_options() -> argparse.Namespace:
 def main() -> None:
     args = read_options()
     check_output(args.output, args.overwrite)
-    records = read_records(args.input, args.split, not args.no_header)
+    fields = [*args.text_fields, *args.label_field, *([args.id_field] if args.id_field else [])]
+    records = read_records(args.input, args.split, not args.no_header, fields)
     form = JsonForm(args.input, "the form of labelled texts")
-    check_fields(records, form, [*args.text_fields, *args.label_field, *([args.id_field] if args.id_field else [])])
+    check_fields(records, form, fields)
     texts = read_texts(records, form, args.text_fields, args.id_field)
     targets = TargetReader(args, records, form, args.label_field).read()
     tokenizer = SequenceTokenizer(args.tokenizer, args.max_length)

@@ -3,10 +3,10 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import DataError, EnvironmentFault, UsageError
 from .json_form import parse_json
@@ -16,12 +16,25 @@ Rows = Iterator[tuple[str, dict[str, Any]]]
 _PART = re.compile(r"-\d+-of-\d+$")
 
 
-def parquet_file(path: Path) -> tuple[Rows, ClassNames]:
-    """Rows with their places, and the names of classes where a field's type says them."""
-    return _rows([path]), _class_names(path)
+class Wanted(NamedTuple):
+    """Fields that are read: those that must be there, and those that may."""
+
+    required: Collection[str]
+    optional: Collection[str]
+
+    def columns(self, found: list[str], path: Path) -> list[str]:
+        missing = next((name for name in self.required if name not in found), None)
+        if missing is not None:
+            raise UsageError(f"'{path}' has no field '{missing}'; it has {', '.join(found)}")
+        return [name for name in found if name in self.required or name in self.optional]
 
 
-def arrow_folder(folder: Path, split: str | None) -> tuple[Rows, ClassNames]:
+def parquet_file(path: Path, wanted: Wanted | None) -> tuple[Rows, ClassNames]:
+    """Rows with their places, and the names of classes where a field's type says them; wanted: None for all fields."""
+    return _rows([path], wanted), _class_names(path)
+
+
+def arrow_folder(folder: Path, split: str | None, wanted: Wanted | None) -> tuple[Rows, ClassNames]:
     """Of a folder that save_to_disk() wrote, or one with parquet files; split: which part, where there are several."""
     if (folder / "dataset_dict.json").is_file():
         folder = folder / _chosen(folder, split, names_of_splits(folder))
@@ -33,7 +46,7 @@ def arrow_folder(folder: Path, split: str | None) -> tuple[Rows, ClassNames]:
     else:
         published = _published(folder)
         files = published[_chosen(folder, split, sorted(published))]
-    return _rows(files), _class_names(files[0])
+    return _rows(files, wanted), _class_names(files[0])
 
 
 def _chosen(folder: Path, split: str | None, names: list[str]) -> str:
@@ -109,19 +122,29 @@ def _opened(path: Path) -> Iterator[Any]:
         else:
             with pyarrow.memory_map(str(path)) as memory, pyarrow.ipc.open_stream(memory) as file:
                 yield file
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, ValueError, OverflowError, pyarrow.ArrowException) as error:  # also texts that are not UTF-8
         reason = getattr(error, "strerror", None) or (str(error).splitlines() or [""])[0]
         raise DataError(f"'{path}' cannot be read: {reason}") from error
 
 
-def _rows(paths: list[Path]) -> Rows:
+def _rows(paths: list[Path], wanted: Wanted | None) -> Rows:
     number = 0
     for path in paths:
         with _opened(path) as file:
-            for batch in file.iter_batches() if path.suffix == ".parquet" else file:
+            for batch in _batches(file, path, wanted):
                 for values in batch.to_pylist():
                     number += 1
                     yield f"row {number}", values
+
+
+def _batches(file: Any, path: Path, wanted: Wanted | None) -> Iterator[Any]:
+    is_parquet = path.suffix == ".parquet"
+    found = list((file.schema_arrow if is_parquet else file.schema).names)
+    columns = found if wanted is None else wanted.columns(found, path)
+    if is_parquet:
+        return file.iter_batches(columns=columns)
+    places = [place for place, name in enumerate(found) if name in columns]
+    return (batch.select(places) for batch in file)
 
 
 def _class_names(path: Path) -> ClassNames:

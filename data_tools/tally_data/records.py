@@ -2,12 +2,12 @@
 """Records with named values, from a table (CSV, TSV), JSON lines, parquet files or a Hugging Face data set's folder."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .arrow_records import arrow_folder, parquet_file
+from .arrow_records import Wanted, arrow_folder, parquet_file
 from .errors import DataError, UsageError, reading
 from .json_form import JsonForm, parse_json_lines
 from .options import ToolParser
@@ -36,21 +36,27 @@ def add_record_options(parser: ToolParser, what: str) -> None:
     )
 
 
-def read_records(path: Path, split: str | None, has_header: bool = True) -> Records:
-    """has_header: of a table, whether its first line names the fields; else they are 1, 2, …"""
+def read_records(
+    path: Path, split: str | None, has_header: bool = True, fields: Collection[str] | None = None
+) -> Records:
+    """has_header: of a table, whether its first line names the fields; else they are 1, 2, …
+
+    fields: of files of columns no others are read, but ID_FIELDS; None: all.
+    """
+    wanted = None if fields is None else Wanted(fields, ID_FIELDS)
     with reading(path):
         path.stat()
     if not has_header and (path.is_dir() or path.suffix not in TABLES):
         raise UsageError(f"--no-header is for tables ({', '.join(TABLES)}), and '{path}' is none")
     if path.is_dir():
-        rows, names = arrow_folder(path, split)
+        rows, names = arrow_folder(path, split, wanted)
         return _checked(Records(path, list(rows), names))
     if split is not None:
         raise UsageError("--split is for the folder of a Hugging Face data set")
     if path.suffix in TABLES:
         return _checked(Records(path, list(_table(path, TABLES[path.suffix], has_header))))
     if path.suffix == ".parquet":
-        rows, names = parquet_file(path)
+        rows, names = parquet_file(path, wanted)
         return _checked(Records(path, list(rows), names))
     if path.suffix in JSON_LINES:
         return _checked(Records(path, list(parse_json_lines(path))))

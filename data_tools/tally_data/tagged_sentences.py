@@ -51,7 +51,9 @@ def read_tagged(args: Namespace) -> Tagged:
     else:
         if args.token_column or args.tag_column:
             raise UsageError("--token-column and --tag-column are for CoNLL files; others have --tokens-field and --tags-field")
-        records, key = read_records(args.input, args.split), args.tags_field
+        key = args.tags_field
+        fields = [args.tokens_field, key, *([args.id_field] if args.id_field else [])]
+        records = read_records(args.input, args.split, fields=fields)
         sentences = list(_of_records(records, form, args, given))
         own_names = records.class_names.get(key)
     if not sentences:

@@ -75,6 +75,28 @@ def test_arrow_folders(folders: tuple[Path, Path, Any]) -> None:
     assert read_records(published / "data" / "test-00001-of-00002.parquet", None).rows == [("row 1", expected[3][1])]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_only_fields_that_are_wanted_are_read(tmp_path: Path, kind: str) -> None:
+    """Another one is damaged: Python cannot have its texts."""
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"text": ["a"], "label": [1], "idx": [7], "more": ["spoilt"]})
+    path = file = tmp_path / "a.parquet"
+    if kind == "parquet":
+        pyarrow.parquet.write_table(table, path, compression="none")
+    else:
+        path, file = tmp_path, tmp_path / "data.arrow"
+        (path / "state.json").write_text('{"_data_files": [{"filename": "data.arrow"}]}')
+        with pyarrow.ipc.new_stream(file, table.schema) as stream:
+            stream.write_table(table)
+    file.write_bytes(file.read_bytes().replace(b"spoilt", b"\xff\xff\xff\xff\xff\xff"))
+    with pytest.raises(DataError, match=f"{file.name}' cannot be read: 'utf-8' codec can't decode"):
+        read_records(path, None)
+    assert read_records(path, None, fields=["label", "text"]).rows == [("row 1", {"text": "a", "label": 1, "idx": 7})]
+    with pytest.raises(UsageError, match=f"{file.name}' has no field 'tags'; it has text, label, idx, more"):
+        read_records(path, None, fields=["text", "tags"])
+
+
 def test_faults_of_folders(folders: tuple[Path, Path, Any]) -> None:
     published, saved, pyarrow = folders
 
