@@ -29,7 +29,7 @@ import torch
 from tally_data.atomic import atomic_path, check_output
 from tally_data.errors import ModelError, UsageError, run_tool
 from tally_export.card import Description, describe, make_card, take_own_card
-from tally_export.class_names import ClassNames, card_entry, read_class_names
+from tally_export.class_names import ClassNames, card_entry, of_file
 from tally_export.hugging_face import PREFIX, find_hugging_face
 from tally_export.options import DTYPES, asked_of_constructor, check_options, make_parser
 from tally_export.outputs import check_outputs, num_classes_of, return_only
@@ -108,7 +108,7 @@ def from_hugging_face(args: argparse.Namespace) -> Subject:
 
 
 def find_subject(args: argparse.Namespace) -> Subject:
-    names = read_class_names(args.class_names) if args.class_names else None
+    names = of_file(args.class_names) if args.class_names else None
     torch.manual_seed(args.seed)
     found = from_hugging_face(args) if args.model.startswith(PREFIX) else from_library(args)
     module = found.module.eval().to(found.dtype)  # first: weights are then rounded once, as by tally evaluate

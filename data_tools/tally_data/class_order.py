@@ -33,7 +33,7 @@ class ClassOrder:
 
 
 def read_class_names(path: Path) -> list[str]:
-    """A line per class; blank lines at the end do not count."""
+    """A line per class, without blanks around the name; blank lines may stand at the end only. Raises DataError."""
     with reading(path):
         try:
             text = path.read_text(encoding="utf-8-sig")
@@ -41,7 +41,10 @@ def read_class_names(path: Path) -> list[str]:
             raise DataError(f"class names '{path}' are not text in UTF-8") from error
     if not text.strip():
         raise DataError(f"class names '{path}' hold no name")
-    return text.rstrip().splitlines()
+    names = [line.strip() for line in text.rstrip().splitlines()]
+    if "" in names:
+        raise DataError(f"class names '{path}', line {names.index('') + 1} is empty, expected the name of a class in each line")
+    return names
 
 
 def synsets_of(names: Sequence[str]) -> list[str]:
@@ -150,7 +153,7 @@ def _check_titles(folders: list[str], titles: list[str], path: Path) -> None:
         raise UsageError(f"there are {len(titles)} class names in '{path}' for {len(folders)} class folders")
     place = {folder.casefold(): number for number, folder in enumerate(folders)}
     for number, title in enumerate(titles):
-        if place.get(title.strip().casefold(), number) != number:
+        if place.get(title.casefold(), number) != number:
             raise DataError(
                 f"'{path}' calls the class of the folder '{folders[number]}' '{title}', which looks like another folder; "
                 "to order the classes, write the folders' names as they are"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tally_data.errors import DataError, ModelError, ToolError, reading
+from tally_data.class_order import read_class_names
+from tally_data.errors import DataError, ModelError, ToolError
 
 from .published import Published
 
@@ -28,17 +29,9 @@ class ClassNames:
     fault: type[ToolError] = ModelError
 
 
-def read_class_names(path: Path) -> ClassNames:
+def of_file(path: Path) -> ClassNames:
     """A line for each class. Raises DataError for other files."""
-    with reading(path):
-        content = path.read_bytes()
-    try:
-        names = tuple(line.strip() for line in content.decode("utf-8-sig").splitlines())
-    except UnicodeDecodeError as error:
-        raise DataError(f"'{path}' is no UTF-8 text: {error}") from error
-    if not all(names):
-        raise DataError(f"'{path}', line {names.index('') + 1} is empty, expected the name of a class in each line")
-    return ClassNames(names, f"'{path}'", DataError)
+    return ClassNames(tuple(read_class_names(path)), f"'{path}'", DataError)
 
 
 def of_own_card(own: dict[str, Any]) -> ClassNames | None:

@@ -81,6 +81,9 @@ def test_other_names_are_titles_of_the_ordered_classes(tmp_path: Path, succeed: 
     )
     assert read(out) == (OWN_ORDER, TITLES, "file")
     assert "0 zebra (vessel), 1 apple (fruit)" in done.stdout
+    names.write_bytes("\r\n".join([f" {title}\t" for title in TITLES] + ["", " \r\n"]).encode())
+    succeed(NAME, "--input", root, "--output", out, "--overwrite", "--class-names", names)
+    assert read(out)[1] == TITLES
     # Only the case of the letters is another: the right names in the right places.
     lines(names, ["BOAT", "Apple", "Cat10", "Cat9", "Zebra"])
     succeed(NAME, "--input", root, "--output", out, "--overwrite", "--class-names", names)
@@ -96,6 +99,7 @@ def test_other_names_are_titles_of_the_ordered_classes(tmp_path: Path, succeed: 
         ([*OWN_ORDER, "dog", "cow"], "2 names ('dog', 'cow') have no folder"),
         ([*OWN_ORDER, "cat9"], "names the folder 'cat9' more than once"),
         ([], "hold no name"),
+        (["zebra", " ", *OWN_ORDER[1:]], "names', line 2 is empty, expected the name of a class in each line"),
     ],
 )
 def test_names_that_do_not_fit_the_folders(

@@ -112,14 +112,16 @@ def test_transformers_of_images_and_others(tmp_path: Path, succeed: Tool) -> Non
 
 def test_a_file_of_names(tmp_path: Path, succeed: Tool, fail: Tool) -> None:
     file, model = tmp_path / "names.txt", f"{NETS}:of_width"
-    file.write_bytes("\ufeffone\r\nzwei Wörter\r\none\r\n vier \r\n".encode())
+    file.write_bytes("\ufeffone\r\nzwei Wörter\r\none\r\n vier \r\n\r\n".encode())
     assert card_of(succeed, tmp_path, model, "--class-names", file)["class_names"] == ["one", "zwei Wörter", "one", "vier"]
     options = ["--model", model, "--class-names", file]
     fail(NAME, *options, "--num-classes", 3, code=3, says=f"'{file}' names 4 classes, the model has 3")
     file.write_text("one\n\nthree\nfour\n")
     fail(NAME, *options, code=3, says=f"'{file}', line 2 is empty, expected the name of a class")
     file.write_bytes(b"\xff\xfe\n")
-    fail(NAME, *options, code=3, says="is no UTF-8 text")
+    fail(NAME, *options, code=3, says="are not text in UTF-8")
+    file.write_text("\n")
+    fail(NAME, *options, code=3, says="hold no name")
     file.unlink()
     fail(NAME, *options, code=3, says=f"'{file}' does not exist")
 
