@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which class a label is: a number, or a name whose number a model, a file or the data set says."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,11 +113,10 @@ class Numbering:
                 )
             print(f"note: classes sorted by name, as nothing says their order (--class-names, --like): {_listed(names)}")
             return ClassNumbers({name: number for number, name in enumerate(names)}, len(names), names)
-        exact = {name: number for number, name in enumerate(given.names)}
-        known = {name.casefold(): number for name, number in exact.items()}
+        known = _Places(given.names)
         numbers: dict[Label, int] = {}
         for label, place in labels.items():
-            number = exact.get(str(label), known.get(str(label).casefold()))
+            number = known.find(str(label))
             if number is None:
                 raise self._form.wrong(
                     place, f"has the {self._key} '{label}', which {given.origin} does not name: {_listed(given.names)}"
@@ -142,6 +142,18 @@ class Numbering:
         return ClassNumbers(numbers, count, names)
 
 
+class _Places:
+    """Finds classes by name: as it is written, else as the only one that is alike but for upper and lower case."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        counts = Counter(map(str.casefold, names))
+        self._exact = {name: number for number, name in enumerate(names)}
+        self._alike = {name.casefold(): number for number, name in enumerate(names) if counts[name.casefold()] == 1}
+
+    def find(self, name: str) -> int | None:
+        return self._exact.get(name, self._alike.get(name.casefold()))
+
+
 def order_by_name(own: list[str] | None, given: GivenClasses | None) -> tuple[list[str] | None, list[int]]:
     """Names of the classes in their order, and for each class of the data set its place there.
 
@@ -156,8 +168,9 @@ def order_by_name(own: list[str] | None, given: GivenClasses | None) -> tuple[li
             print(f"classes in the order of the data set: {_listed(own)}")
         return own, unchanged
     print(f"classes in the order of {given.origin}: {_listed(given.names)}")
-    places = {name.casefold(): number for number, name in enumerate(given.names)}
-    order = [places.get(name.casefold(), -1) for name in own or []]
+    places = _Places(given.names)
+    found = [places.find(name) for name in own or []]
+    order = [-1 if number is None else number for number in found]
     if sorted(order) == unchanged:
         if order != unchanged:
             print(f"note: the data set numbers its classes otherwise ({_listed(own or [])}): labels are renumbered by name")
