@@ -36,9 +36,7 @@ def add_record_options(parser: ToolParser, what: str) -> None:
     )
 
 
-def read_records(
-    path: Path, split: str | None, has_header: bool = True, fields: Collection[str] | None = None
-) -> Records:
+def read_records(path: Path, split: str | None, has_header: bool = True, fields: Collection[str] | None = None) -> Records:
     """has_header: of a table, whether its first line names the fields; else they are 1, 2, …
 
     fields: of files of columns no others are read, but ID_FIELDS; None: all.

@@ -42,8 +42,8 @@ def test_images_that_are_not_read_yet(function: str, says: str, tmp_path: Path, 
 
 
 @pytest.mark.parametrize(("code", "says"), [
-    ("import sys\nsys.exit(0)\ndef make(): pass", "cannot be imported: SystemExit: 0 ("),
-    ("import argparse\nargparse.ArgumentParser().parse_args(['--none'])\ndef make(): pass", "cannot be imported: SystemExit: 2 ("),
+    ("import sys\nsys.exit(0)", "cannot be imported: SystemExit: 0 ("),
+    ("import argparse\nargparse.ArgumentParser().parse_args(['--none'])", "cannot be imported: SystemExit: 2 ("),
 ])  # fmt: skip
 def test_code_that_exits_when_it_is_imported(code: str, says: str, tmp_path: Path, tool: Tool) -> None:
     (tmp_path / "exits.py").write_text(code)
