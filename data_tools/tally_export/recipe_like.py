@@ -143,7 +143,7 @@ def _with_tag(model: str, tag: str) -> Recipe:
 
 def _library_of(model: str) -> tuple[str, str]:
     """The library that has a model of this name, torchvision before timm, and the name there; "" where neither has one."""
-    from .library_models import torchvision_names
+    from .model_zoos import torchvision_names
 
     prefix, _, name = model.rpartition(":")
     if prefix in ("", "torchvision") and name in torchvision_names():

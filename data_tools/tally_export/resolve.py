@@ -12,7 +12,7 @@ from tally_data.errors import ModelError
 from tally_data.user_code import load_module
 
 from .constructor import Asked, FoundModel, call_constructor
-from .library_models import library_model, timm_model, torchvision_model
+from .model_zoos import library_model, timm_model, torchvision_model
 
 
 def find_model(spec: str, asked: Asked) -> FoundModel:

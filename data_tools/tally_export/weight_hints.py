@@ -8,7 +8,7 @@ from torch import nn
 
 from tally_data.errors import ToolError
 
-from .library_models import is_timm_model
+from .model_zoos import is_timm_model
 from .weights import held_tensors
 
 _MISSHAPED = re.compile(r"; (\d+) of another shape or type: ")

@@ -28,7 +28,7 @@ bool begins_with_synset(std::string_view name) {
 }
 
 // Transformers calls a class LABEL_0 where nobody named it.
-bool is_placeholder(std::string_view name) {
+bool is_generated(std::string_view name) {
   constexpr std::string_view kLabel = "label_";
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -37,7 +37,7 @@ bool is_placeholder(std::string_view name) {
 }
 
 bool are_given(const Names& names) {
-  return !names.empty() && !std::ranges::all_of(names, is_placeholder);
+  return !names.empty() && !std::ranges::all_of(names, is_generated);
 }
 
 std::string folded(std::string_view name) {

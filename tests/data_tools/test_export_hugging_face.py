@@ -3,21 +3,22 @@
 
 import hashlib
 import json
-import socket
 import subprocess
 import sys
 import warnings
 import zipfile
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 import torch
 import transformers
+from library_caches import no_network
 from oracle import load_model
 from safetensors.torch import save_file
 
 from conftest import NEEDS_PROGRAM, TOOLS, Tool
+
+__all__ = ["no_network"]
 
 NAME = "export_model"
 SIZES = {
@@ -26,15 +27,6 @@ SIZES = {
 }  # fmt: skip
 QUESTIONS = "BertForQuestionAnswering"
 THREE = ("input_ids", "attention_mask", "token_type_ids")
-
-
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> NoReturn:
-        raise AssertionError("somebody asked the network")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
 def make(class_name: str = QUESTIONS, seed: int = 7, **more: object) -> transformers.PreTrainedModel:

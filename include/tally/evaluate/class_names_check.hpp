@@ -11,7 +11,7 @@
 namespace tally::evaluate {
 
 enum class ClassNames {
-  unknown,    // one side has none, or placeholders such as LABEL_0, or they differ in number
+  unknown,    // one side has none, or only generated ones (LABEL_0), or they differ in number
   same,       // the same name at each place
   respelled,  // the same but for upper case, blanks, hyphens and underscores
   reordered,  // the same names, or most of them, at other places
