@@ -11,7 +11,7 @@ namespace {
 
 // Of a batch, and of an image: few enough to cost nothing beside a forward pass.
 constexpr std::int64_t kImages = 8;
-constexpr std::int64_t kPixels = 1024;
+constexpr std::int64_t kPixels = 128;
 
 bool are_images(const TensorView& view) {
   return view.dtype == DType::u8 && view.device == DeviceKind::cpu && view.shape.size() == 4 &&
