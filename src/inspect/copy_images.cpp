@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copy_images.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 #include <tally/base/error.hpp>
@@ -48,6 +51,17 @@ fs::path source_of(const NamedSample& sample, const fs::path& images) {
               format("there is no file '{}', as sample {} is named",
                      printable((images / name).string()), sample.index),
               "Name the folder that the data set was prepared from with --images.");
+}
+
+// Read before it is written, so that an error says which of the two failed.
+void write_copy(const fs::path& source, const fs::path& target) {
+  const auto bytes = read_file(source, ErrorKind::usage, "image");
+  const UniqueDescriptor file(
+      ::open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file) fail_output(target, errno_text(errno));
+  if (const auto problem = write_at(file.get(), 0, bytes); !problem.empty()) {
+    fail_output(target, problem);
+  }
 }
 
 // "0001_17_cat.png". File systems take 255 bytes; the end of a longer name is the part that says
@@ -104,10 +118,7 @@ void copy_images(const std::vector<NamedSample>& samples, const fs::path& images
   // Only this process makes the folder of this name: what a signal removes is its own.
   PartialFolder made(folder);
   remove_on_interrupt(copies, {partial});
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    std::error_code error;
-    if (!fs::copy_file(sources[i], copies[i], error)) fail_output(copies[i], error.message());
-  }
+  for (std::size_t i = 0; i < samples.size(); ++i) write_copy(sources[i], copies[i]);
   const HeldInterrupts hold;
   made.rename_to(folder);
 }

@@ -95,5 +95,16 @@ TEST_F(CopyImagesTest, FilesThatAreNotThereAreNamed) {
   EXPECT_THAT(all_names(), UnorderedElementsAre("set", "outside.png"));
 }
 
+// A file that even root may only write.
+TEST_F(CopyImagesTest, FilesThatCannotBeReadAreNamed) {
+  const fs::path write_only = "/proc/sys/vm/compact_memory";
+  if (!fs::exists(write_only)) GTEST_SKIP() << "there is no " << write_only;
+  fs::create_symlink(write_only, at("set/locked.png"));
+  expect_error(ErrorKind::usage, {"cannot read image '" + at("set/locked.png"), "denied"}, [&] {
+    copy({{3, "c.jpg"}, {9, "locked.png"}});
+  });
+  EXPECT_THAT(all_names(), UnorderedElementsAre("set", "outside.png"));
+}
+
 }  // namespace
 }  // namespace tally::app
