@@ -28,7 +28,6 @@ from pathlib import Path
 import numpy as np
 
 from tally_data import schema
-from tally_data.atomic import check_output
 from tally_data.class_order import read_class_names
 from tally_data.errors import DataError, UsageError, run_tool
 from tally_data.item_columns import ImageColumn
@@ -36,9 +35,10 @@ from tally_data.item_form import FormOptions, SetForm, find_form
 from tally_data.item_set import ItemSet, write_item_set
 from tally_data.items import ColumnChoice
 from tally_data.encoding import IMAGENET
-from tally_data.options import ToolParser, add_image_options, add_output_options, positive
+from tally_data.options import ToolParser, add_image_options, add_output_options, add_shards_option, positive
 from tally_data.parallel import default_workers
 from tally_data.preparation import IMAGENET_NOTE, add_geometry_options, find_recipe, preparation
+from tally_data.shards import check_set_output, describe_files
 from tally_data.sources import Source, SourceSpec, open_source
 
 OF_IMAGES = ("like", "recipe", "resize", "crop", "crop_mode", "interpolation", "channels", "scale", "mean", "std")
@@ -65,7 +65,8 @@ def make_parser() -> argparse.ArgumentParser:
     add_geometry_options(parser)
     parser.add_argument("--workers", type=positive, default=default_workers(), metavar="N", help="default: %(default)s cores")
     parser.add_argument("--part-rows", type=positive, metavar="N", help="rows of a part, default: some 256 MB")
-    add_output_options(parser, "the data set file (.h5)")
+    add_output_options(parser, "the data set file (.h5), or NAME.shards.json")
+    add_shards_option(parser)
     add_image_options(parser, IMAGENET)
     return parser
 
@@ -102,7 +103,7 @@ def note_random_items(source: Source, form: SetForm) -> None:
 
 def main() -> None:
     args = make_parser().parse_args()
-    check_output(args.output, args.overwrite)
+    check_set_output(args.output, args.shards, args.overwrite)
     inputs = None if args.input_column is None else tuple(args.input_column)
     choice = ColumnChoice(inputs, args.target_column, args.task != "predict")
     spec = SourceSpec(args.dataset, args.split, choice)
@@ -110,12 +111,13 @@ def main() -> None:
     form = form_of(source, args)
     if source.num_items is not None:
         note_random_items(source, form)
-    written = write_item_set(ItemSet(source, spec, form, args.workers, args.part_rows), args.output, args.overwrite)
+    items = ItemSet(source, spec, form, args.workers, args.part_rows)
+    written = write_item_set(items, args.output, args.overwrite, args.shards)
     columns = ", ".join(f"{column.name} {column.dtype} {list(column.shape)}" for column in written.form.inputs)
     count, counted = written.form.num_classes, schema.find_task(form.task).counted
     classes = f", {count} {counted.removesuffix('s') if count == 1 else counted}" if counted else ""
-    size = args.output.stat().st_size / 1e6
-    print(f"wrote {args.output}: {written.num_rows} items of {columns}; {form.task}{classes}, {size:.1f} MB")
+    files = describe_files(args.output, args.shards)
+    print(f"wrote {args.output}: {written.num_rows} items of {columns}; {form.task}{classes}, {files}")
 
 
 if __name__ == "__main__":

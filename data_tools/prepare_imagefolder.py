@@ -38,7 +38,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tally_data.atomic import check_output
 from tally_data.class_order import order_classes, read_class_names
 from tally_data.decode import DecodeRule, Shape, decode_chunk, first_shape
 from tally_data.decoded_images import skipping_broken, whole_images
@@ -50,9 +49,12 @@ from tally_data.imagenet_real import labels_from_real
 from tally_data.image_set import Batch, ImageSet, write_image_set
 from tally_data.labels import Labels, labels_from_file, labels_from_folders
 from tally_data.multilabel import labels_from_table, unknown_value
-from tally_data.options import ToolParser, add_broken_option, add_image_options, add_output_options, positive
+from tally_data.options import (
+    ToolParser, add_broken_option, add_image_options, add_output_options, add_shards_option, positive
+)  # fmt: skip
 from tally_data.parallel import default_workers, ordered_map
 from tally_data.preparation import IMAGENET_NOTE, add_geometry_options, find_recipe, preparation
+from tally_data.shards import check_set_output
 
 IMAGES_PER_CHUNK = 16
 
@@ -144,7 +146,7 @@ def write_images(
     def write(left_out: Collection[int]) -> None:
         kept = [file for place, file in enumerate(images) if place not in left_out]
         source = make_image_set(kept, labels.without(left_out), encoding, rule, args.workers)
-        write_image_set(source, args.output, args.overwrite, encoding)
+        write_image_set(source, args.output, args.overwrite, encoding, args.shards)
 
     skipping_broken(write, args.skip_broken)
 
@@ -174,11 +176,12 @@ def main() -> None:
         "--workers", type=positive, default=default_workers(), metavar="N", help="default: %(default)s cores"
     )
     add_broken_option(parser)
-    add_output_options(parser, "the data set file (.h5)")
+    add_output_options(parser, "the data set file (.h5), or NAME.shards.json")
+    add_shards_option(parser)
     add_image_options(parser, IMAGENET)
     args = parser.parse_args()
     check_label_options(args)
-    check_output(args.output, args.overwrite)
+    check_set_output(args.output, args.shards, args.overwrite)
     recipe = find_recipe(args)
     encoding, rule = preparation(args, recipe)
     images, labels = find_images(args)

@@ -22,7 +22,7 @@ def check_output(target: Path, overwrite: bool) -> None:
         raise OutputError(f"the folder '{folder}' of the output is not writable")
 
 
-def _flush_to_disk(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -40,10 +40,10 @@ def atomic_path(target: Path, overwrite: bool) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield temporary
-        _flush_to_disk(temporary)
+        flush_to_disk(temporary)
         check_output(target, overwrite)  # somebody may have written it meanwhile
         os.replace(temporary, target)
-        _flush_to_disk(target.absolute().parent)
+        flush_to_disk(target.absolute().parent)
     except OSError as error:
         raise OutputError(f"'{target}' cannot be written: {error.strerror or error}") from error
     finally:

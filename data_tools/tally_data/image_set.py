@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from .column import Column
 from .encoding import ImageEncoding, convert_channels
 from .geometry import Geometry
 from .progress import progress_bar
 from .schema import find_task
+from .shards import describe_files, open_set
 from .text_column import printable
 from .writer import DataSetWriter
 
@@ -34,7 +36,7 @@ class ImageSet:
     batches: Iterable[Batch]
     class_order: str | None = None
     geometry: Geometry | None = None
-    file_names: Iterable[str] | None = None
+    file_names: Sequence[str] | None = None
     task: str = "multiclass"
     ignore_index: int | None = None
     label_sets: Sequence[np.ndarray] | None = None
@@ -46,36 +48,35 @@ def array_batches(images: np.ndarray, labels: np.ndarray, rows: int = 1024) -> I
         yield images[first : first + rows], labels[first : first + rows]
 
 
-def write_image_set(source: ImageSet, output: Path, overwrite: bool, encoding: ImageEncoding) -> None:
-    """Writes the set with a progress bar and prints one line on what was written."""
-    with (
-        DataSetWriter(
-            output,
-            task=source.task,
-            num_classes=source.num_classes,
-            num_samples=source.num_samples,
-            class_names=source.class_names,
-            ignore_index=source.ignore_index,
-            overwrite=overwrite,
-        ) as out,
-        progress_bar(source.num_samples, "image", output.name) as bar,
-    ):
+def write_image_set(
+    source: ImageSet, output: Path, overwrite: bool, encoding: ImageEncoding, shards: int | None = None
+) -> None:
+    """Writes the set with a progress bar and prints one line on what was written. shards: None for one file."""
+
+    def declare(out: DataSetWriter, part: slice) -> list[Column]:
         if source.class_order is not None:
             out.set_attribute("class_order", source.class_order)
-        image = out.add_image(height=source.height, width=source.width, encoding=encoding, geometry=source.geometry)
-        label = None
+        columns = [out.add_image(height=source.height, width=source.width, encoding=encoding, geometry=source.geometry)]
         if source.label_sets is None:
-            label = out.add_target("label")
+            columns.append(out.add_target("label"))
         else:
-            out.add_label_sets(source.label_sets)
+            out.add_label_sets(source.label_sets[part])
         if source.file_names is not None:
-            out.add_names(map(printable, source.file_names))
+            out.add_names(map(printable, source.file_names[part]))
+        return columns
+
+    with (
+        open_set(
+            output, shards, source.num_samples, declare, overwrite=overwrite, task=source.task,
+            num_classes=source.num_classes, class_names=source.class_names, ignore_index=source.ignore_index,
+        ) as out,
+        progress_bar(source.num_samples, "image", output.name) as bar,
+    ):  # fmt: skip
         for images, labels in source.batches:
-            image.append(convert_channels(images, source.channels, encoding.channels))
-            if label is not None:
-                label.append(labels)
+            pixels = convert_channels(images, source.channels, encoding.channels)
+            out.append(*((pixels, labels) if source.label_sets is None else (pixels,)))
             bar.update(len(labels))
     shape = f"{source.height}x{source.width} {encoding.channels}"
-    size = output.stat().st_size / 1e6
     counted = f"{source.num_classes} {find_task(source.task).counted}"
-    print(f"wrote {output}: {source.num_samples} images {shape}, {counted}, {size:.1f} MB")
+    files = describe_files(output, shards)
+    print(f"wrote {output}: {source.num_samples} images {shape}, {counted}, {files}")

@@ -13,13 +13,16 @@ import h5py
 import numpy as np
 
 from .checksum import BlockChecksums
+from .column import Column
 from .errors import DataError, OutputError, reading
 from .item_form import Rows, SetForm
 from .parallel import ordered_map
 from .part_folder import PartFolder
 from .progress import progress_bar
+from .shards import check_num_shards, open_set
 from .sources import Source, SourceSpec, open_source
 from .structure import CHECKSUMS
+from .text_column import NAMES, TextColumn
 from .writer import DataSetWriter
 
 _CHUNK_BYTES = 4 << 20
@@ -65,13 +68,16 @@ class Written(NamedTuple):
     num_rows: int
 
 
-def write_item_set(items: ItemSet, output: Path, overwrite: bool) -> Written:
+def write_item_set(items: ItemSet, output: Path, overwrite: bool, shards: int | None = None) -> Written:
+    """shards: None for one file."""
+    if items.source.num_items is not None:
+        check_num_shards(shards, items.source.num_items)
     with PartFolder(output, items.settings()) as folder:
         num_rows = _write_parts(items, folder, output.name)
         form = items.form
         if form.counts_classes:
             form = replace(form, num_classes=_count_classes(folder, len(num_rows)))
-        _join(form, folder, num_rows, output, overwrite)
+        _join(form, folder, num_rows, output, overwrite, shards)
     return Written(form, sum(num_rows))
 
 
@@ -165,44 +171,58 @@ def _count_classes(folder: PartFolder, num_parts: int) -> int:
     return largest + 1
 
 
-def _join(form: SetForm, folder: PartFolder, num_rows: list[int], output: Path, overwrite: bool) -> None:
-    total = sum(num_rows)
+def _join(
+    form: SetForm, folder: PartFolder, num_rows: list[int], output: Path, overwrite: bool, shards: int | None
+) -> None:
+    def declare(out: DataSetWriter, _: slice) -> list[Column | TextColumn]:
+        return [*form.declare(out), *form.declare_names(out)]
+
+    total, step = sum(num_rows), max(1, _CHUNK_BYTES // form.row_bytes)
     with (
-        DataSetWriter(
-            output, task=form.task, num_classes=form.num_classes, num_samples=total, class_names=form.class_names,
-            ignore_index=form.ignore_index, overwrite=overwrite,
+        open_set(
+            output, shards, total, declare, overwrite=overwrite, task=form.task, num_classes=form.num_classes,
+            class_names=form.class_names, ignore_index=form.ignore_index,
         ) as out,
         progress_bar(total, "row", f"{output.name}, joining parts") as bar,
     ):  # fmt: skip
-        columns, names = form.declare(out), form.declare_names(out)
         for number, rows in enumerate(num_rows):
-            path = folder.part(number)
-            with reading(path):
-                part = h5py.File(path)
-            with part:
-                for column in columns:
-                    for array in _checked_rows(part, column.path, path):
-                        column.append(array)
-                for column in names:
-                    column.append(_checked_texts(part, column.path, path))
+            for values in _rows_of_part(folder.part(number), out.column_paths, step):
+                out.append(*values)
             bar.update(rows)
 
 
-def _checked_texts(part: h5py.File, name: str, path: Path) -> list[str]:
+def _rows_of_part(path: Path, columns: list[str], step: int) -> Iterator[tuple[Any, ...]]:
+    """For each column the values of `step` rows."""
+    with reading(path):
+        part = h5py.File(path)
+    with part:
+        yield from zip(
+            *(
+                _checked_texts(part, name, path, step) if name == NAMES else _checked_rows(part, name, path, step)
+                for name in columns
+            ),
+            strict=True,
+        )
+
+
+def _checked_texts(part: h5py.File, name: str, path: Path, step: int) -> Iterator[list[str]]:
     values, offsets = (
-        np.concatenate([np.empty(0, part[f"{name}/{half}"].dtype), *_checked_rows(part, f"{name}/{half}", path)])
+        np.concatenate(
+            [np.empty(0, part[f"{name}/{half}"].dtype), *_checked_rows(part, f"{name}/{half}", path, _CHUNK_BYTES)]
+        )
         for half in ("values", "offsets")
     )
     content = values.tobytes()
-    return [content[begin:end].decode() for begin, end in pairwise(offsets.tolist())]
+    texts = [content[begin:end].decode() for begin, end in pairwise(offsets.tolist())]
+    for first in range(0, len(texts), step):
+        yield texts[first : first + step]
 
 
-def _checked_rows(part: h5py.File, name: str, path: Path) -> Iterator[np.ndarray]:
+def _checked_rows(part: h5py.File, name: str, path: Path, step: int) -> Iterator[np.ndarray]:
     """Of the dataset `name`, whose checksums must be right."""
     with reading(path):
         dataset, table = part[name], part[f"{CHECKSUMS}{name}"][...]
         found = BlockChecksums(int(part[f"{CHECKSUMS}{name}"].attrs["rows_per_block"]))
-    step = max(1, _CHUNK_BYTES * len(dataset) // max(1, dataset.nbytes))
     for first in range(0, len(dataset), step):
         with reading(path):
             rows = dataset[first : first + step]

@@ -79,6 +79,12 @@ def add_output_options(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
 
 
+def add_shards_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--shards", type=positive, metavar="N", help="write N files and an index of them; --output is NAME.shards.json"
+    )
+
+
 def add_broken_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-broken", action="store_true", help="leave out images that cannot be decoded, with a note that lists them"
