@@ -13,6 +13,7 @@
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/writer.hpp>
 
+#include "dataset_error.hpp"
 #include "reading/column_pieces_and_offsets.hpp"
 #include "schema/checksums.hpp"
 #include "schema/columns.hpp"
@@ -77,6 +78,10 @@ void add_digest(const fs::path& source, const fs::path& copy) {
 }  // namespace
 
 void add_checksums(const fs::path& source, const fs::path& target) {
+  if (is_shard_index(source)) {
+    throw_dataset_error(source, "", "is an index of several files",
+                        "Add checksums to each of them, and write another index.");
+  }
   if (is_there(target)) {
     throw Error(ErrorKind::output, format("'{}' exists already", target.string()),
                 "Choose another name for the checked copy.");

@@ -189,7 +189,8 @@ void run_inspect(const std::vector<std::string>& arguments) {
     return;
   }
   if (!options.to_safetensors.empty()) return write_as_safetensors(options);
-  const Lines lines = describe(options);
+  const bool is_data_set = options.weights_key.empty() && data::is_shard_index(options.file);
+  const Lines lines = is_data_set ? Lines() : describe(options);
   if (lines.empty()) return inspect_data_set(options);
   // An option that is ignored would look like a check that passed.
   if (options.verify) {

@@ -45,6 +45,15 @@ class StoppableObserver : public evaluate::Observer {
   evaluate::Observer& inner_;
 };
 
+// With the files of a data set that has several.
+std::vector<Input> all_inputs_of(const EvaluationSession& session) {
+  auto inputs = inputs_of(session.config);
+  for (const auto& shard : session.data.set->info().shards) {
+    inputs.push_back({"data", shard.path});
+  }
+  return inputs;
+}
+
 // Holds what only rank 0 has while a run goes on.
 struct RootSide {
   // In this order: the files are closed before the folder, which is destroyed last, removes what is
@@ -55,7 +64,7 @@ struct RootSide {
 
   explicit RootSide(const EvaluationSession& session)
       : folder(session.output.folder, session.output.overwrite, session.config.results.trace,
-               inputs_of(session.config)) {
+               all_inputs_of(session)) {
     folder.create();
     events.emplace(folder.events());
     if (session.output.tracing) trace.emplace(folder.trace());

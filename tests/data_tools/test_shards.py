@@ -231,6 +231,14 @@ def write_tagged(path: Path) -> Path:
     return path
 
 
+def verified(path: Path) -> str:
+    command = [os.environ["TALLY_BIN"], "inspect", "--verify", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "integrity: checked" in done.stdout
+    return done.stdout
+
+
 @NEEDS_PROGRAM
 def test_the_program_agrees_about_identities(tmp_path: Path, succeed: Tool) -> None:
     """It reads a shard as a data set of its own, finds nothing wrong, and prints the identity that the index has."""
@@ -239,13 +247,12 @@ def test_the_program_agrees_about_identities(tmp_path: Path, succeed: Tool) -> N
         succeed(NAME, *words, "--output", tmp_path / f"{number}.shards.json")
     words = ["--resize", "8x9", "--interpolation", "bicubic", "--output", tmp_path / "sets.shards.json", "--shards", 2]
     succeed("prepare_imagefolder", *folder_with_sets(tmp_path), *words)
-    indices = tmp_path.glob("*.shards.json")
+    indices = list(tmp_path.glob("*.shards.json"))
     found = {shard["file"]: shard["identity"] for index in indices for shard in read_index(index)[-1:]}
     with h5py.File(write_tagged(tmp_path / "tagged.h5")) as file:
         found["tagged.h5"] = identity(file)
     for name, expected in found.items():
-        command = [os.environ["TALLY_BIN"], "inspect", "--verify", tmp_path / name]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        assert done.returncode == 0, done.stderr
-        assert "integrity: checked" in done.stdout and f"identity: {expected}\n" in done.stdout
+        assert f"identity: {expected}\n" in verified(tmp_path / name)
+    for index in indices:
+        assert f"verified: all {sum(shard['rows'] for shard in read_index(index))} rows read" in verified(index)
     assert len(set(found.values())) == len(found) == len(SETS) - 1

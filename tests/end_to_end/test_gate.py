@@ -49,6 +49,16 @@ def test_of_other_answers(task: str, evaluate: Evaluate, tmp_path: Path) -> None
     assert bool(one.report["metrics"]) == (task != "predict")
 
 
+def test_several_files_are_one_data_set(small_case: Small, evaluate: Evaluate, score: Evaluate, tmp_path: Path) -> None:
+    index = small_case.samples.write_shards(tmp_path / "small.shards.json", 4)
+    saved = ("--save", "labels,logits")
+    whole = evaluate(small_case.model, small_case.data, *saved)
+    parts = evaluate(small_case.model, index, *saved, "--stage", tmp_path, ranks=3)
+    check_alike(whole, parts)
+    again = score(whole.folder / "predictions.h5", index, ranks=2)
+    assert again.report["metrics"] == whole.report["metrics"]
+
+
 @ALONE_AND_ON_THREE
 def test_exit_2_usage(ranks: int | None, fail: Callable) -> None:
     fail(2, ("--bach-size", "--batch-size"), "--bach-size", 8, ranks=ranks)

@@ -25,6 +25,7 @@ struct ImageGeometry {
   // squash: both sides.
   std::string crop_mode;
   std::string interpolation;
+  bool operator==(const ImageGeometry&) const = default;
 };
 
 inline constexpr std::array<std::string_view, 3> kCropModes{"center", "squash", "border"};

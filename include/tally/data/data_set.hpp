@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens an HDF5 data set, checks it against the schema (data_tools/SCHEMA.md) and reads its rows.
+// Opens a data set of one HDF5 file or of several, checks it against the schema
+// (data_tools/SCHEMA.md) and reads its rows.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,7 @@ struct ImageAttributes {
   ImageGeometry geometry = {};  // how it was made of image files, where the file says so
   // Of which weights all of this is the recipe, where the file says so.
   std::string recipe_source = {};
+  bool operator==(const ImageAttributes&) const = default;
 };
 
 // Both ends belong to it.
@@ -69,9 +71,16 @@ struct ChecksumCoverage {
   bool structure = false;
 };
 
-struct DataSetInfo {
+// One of several files of a data set.
+struct Shard {
   std::filesystem::path path;
-  std::int64_t file_bytes = 0;
+  std::int64_t num_samples = 0;
+};
+
+struct DataSetInfo {
+  std::filesystem::path path;   // the HDF5 file, or the index of several
+  std::int64_t file_bytes = 0;  // of all HDF5 files
+  std::vector<Shard> shards;    // in the order of their samples; empty: it is one file
   std::string task;
   std::int64_t num_samples = 0;
   // multilabel: the number of labels; regression: the number of values to be predicted per sample;
@@ -113,9 +122,13 @@ struct OtherInput {
   std::int64_t samples_wanted = 0;  // the first ones, if the file lacks others; 0: all
 };
 
+// Whether a path is named as the index of several files is: "val.shards.json".
+bool is_shard_index(const std::filesystem::path& path);
+
 class DataSet {
  public:
-  // Opens read-only without file locks and checks everything that can be checked without reading
+  // `path` is an HDF5 file or the index of several, whose samples lie one after the other. Opens
+  // read-only without file locks and checks everything that can be checked without reading
   // the rows, the digest of the structure included. Throws Error(dataset).
   explicit DataSet(const std::filesystem::path& path, Targets targets = Targets::read);
   // The same, but its only input is `other`, without checksums, which has a row for each sample, or
@@ -134,7 +147,8 @@ class DataSet {
   void renumber_classes(std::vector<std::int64_t> numbers, std::vector<std::string> names);
 
   // sha256 over structure, attributes and checksum tables; where a column has no table also every
-  // byte of targets, groups, lengths and tables, and the file size. Reads what it hashes.
+  // byte of targets, groups, lengths and tables, and the file size; of several files over their
+  // identities. Reads what it hashes.
   std::string identity() const;
   // The same for two data sets of the same samples that were prepared differently: sha256 over the
   // task, the number of samples and the checksum tables of names, targets and what the tables say

@@ -37,10 +37,6 @@ void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t ro
   for_each_piece(data_set, column, {0, column.num_rows}, rows, use);
 }
 
-namespace {
-
-// Offsets ascend from 0, and the last of all is the number of values. Of a part of the offsets what
-// it shows of that is checked, so that no row reaches outside the values.
 void check_offsets(const DataSetInfo& info, const ColumnInfo& column, const ColumnInfo& values,
                    std::int64_t first, std::span<const std::int64_t> offsets) {
   const bool is_last = first + std::ssize(offsets) == column.num_rows;
@@ -60,8 +56,6 @@ void check_offsets(const DataSetInfo& info, const ColumnInfo& column, const Colu
     least = offsets[i];
   }
 }
-
-}  // namespace
 
 std::vector<std::int64_t> read_offsets(DataSet& data_set, const ColumnInfo& offsets,
                                        const ColumnInfo& values, std::int64_t first,

@@ -24,11 +24,14 @@ void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRan
 void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t rows,
                     const UsePiece& use);
 
-// Where the rows of a ragged array begin.
+// Where the rows of a ragged array begin. Offsets ascend from 0, and the last of all is the number
+// of values. Of some of them, those from `first` on, what they show of that is checked, so that no
+// row reaches outside the values. Throws Error(dataset).
+void check_offsets(const DataSetInfo& info, const ColumnInfo& column, const ColumnInfo& values,
+                   std::int64_t first, std::span<const std::int64_t> offsets);
 
 // Offsets [first, first + count] of `offsets`, which tell rows of `values`. Throws Error(dataset)
-// naming the first that is less than the one before it or more than there are values; the first of
-// all is 0, the last of all the number of values.
+// naming the first that check_offsets() refuses.
 std::vector<std::int64_t> read_offsets(DataSet& data_set, const ColumnInfo& offsets,
                                        const ColumnInfo& values, std::int64_t first,
                                        std::int64_t count);

@@ -44,8 +44,25 @@ std::string column_line(const hdf5::Reader& file, const ColumnInfo& column) {
   const std::string checksums = column.rows_per_checksum == 0
                                     ? "no checksums"
                                     : format("CRC-32C of every {} rows", column.rows_per_checksum);
-  return format("  {}  {} {}  {}, {}", column.path, name(column.dtype),
-                to_string(dataset.info().shape), storage_text(dataset.info()), checksums);
+  Shape shape{column.num_rows};  // of all files
+  shape.insert(shape.end(), column.row_shape.begin(), column.row_shape.end());
+  return format("  {}  {} {}  {}, {}", column.path, name(column.dtype), to_string(shape),
+                storage_text(dataset.info()), checksums);
+}
+
+std::vector<std::string> shard_lines(const DataSetInfo& info) {
+  constexpr std::size_t kMost = 10;
+  if (info.shards.empty()) return {};
+  std::vector<std::string> lines{
+      format("files: {}, stored as the first of them is", info.shards.size())};
+  for (const Shard& shard : info.shards) {
+    if (lines.size() > kMost) break;
+    lines.push_back(
+        format("  {}  {} samples", shown(shard.path.filename().string()), shard.num_samples));
+  }
+  const std::size_t rest = info.shards.size() + 1 - lines.size();
+  if (rest > 0) lines.push_back(format("  … and {} more", rest));
+  return lines;
 }
 
 std::string image_line(const ImageAttributes& image) {
@@ -137,7 +154,7 @@ std::string_view checked_targets(const DataSetInfo& info) {
 std::vector<std::string> describe(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   // The data set does not show its file, whose storage and other attributes are listed here.
-  const hdf5::Reader file(info.path);
+  const hdf5::Reader file(info.shards.empty() ? info.path : info.shards.front().path);
   std::vector<std::string> lines;
   const auto append = [&](const std::vector<std::string>& more) {
     lines.insert(lines.end(), more.begin(), more.end());
@@ -145,6 +162,7 @@ std::vector<std::string> describe(DataSet& data_set) {
   lines.push_back(format("data set '{}': schema {}, task {}, {} samples, {}, {} bytes",
                          printable(info.path.string()), kSchema, info.task, info.num_samples,
                          counted(info), info.file_bytes));
+  append(shard_lines(info));
   if (info.ignore_index) lines.push_back(format("ignore_index: {}", *info.ignore_index));
   for (const ColumnInfo* column : all_columns(info)) {
     lines.push_back(column_line(file, *column));
@@ -161,7 +179,10 @@ std::vector<std::string> describe(DataSet& data_set) {
   return lines;
 }
 
-std::string verify(DataSet& data_set) {
+namespace {
+
+// Reads all rows of a file; how many of its blocks have checksums.
+std::int64_t verify_columns(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   std::int64_t blocks = 0;
   for (const ColumnInfo* column : all_columns(info)) {
@@ -172,6 +193,18 @@ std::string verify(DataSet& data_set) {
                      check_rows(info, *column, first, bytes);
                    });
     if (rows > 0) blocks += num_blocks(column->num_rows, rows);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::string verify(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  std::int64_t blocks = info.shards.empty() ? verify_columns(data_set) : 0;
+  for (const Shard& shard : info.shards) {
+    DataSet file(shard.path);
+    blocks += verify_columns(file);
   }
   // What several columns together must agree on comes after what each of them holds. Whether the
   // file was written to meanwhile comes last: else the rows that were read may not be those that

@@ -8,6 +8,7 @@
 #include "reading/column_pieces_and_offsets.hpp"
 #include "reading/sequence_checks.hpp"
 #include "schema/task_rules.hpp"
+#include "shards/joined_info.hpp"
 
 namespace tally::data {
 namespace {
@@ -16,8 +17,7 @@ void check_offsets(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   for (const ColumnInfo& offsets : info.tables) {
     if (offsets.name != "offsets") continue;
-    const std::string group = offsets.path.substr(0, offsets.path.rfind('/'));
-    const ColumnInfo& values = info.table(group == "/objects" ? "/objects/box" : group + "/values");
+    const ColumnInfo& values = info.table(values_of(offsets.path));
     for_each_run(offsets.num_rows - 1, [&](std::int64_t first, std::int64_t count) {
       read_offsets(data_set, offsets, values, first, count);
     });

@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import torch
 from tally_data import DataSetWriter, ImageEncoding
+from tally_data.identity import identity
 from torch import nn
 
 NUM_SAMPLES = 103  # no multiple of 2, 3, 5 or 8
@@ -82,6 +83,18 @@ class SmallSet:
             for name, codes in self.groups.items():
                 out.add_group(name, codes)
         return path
+
+    def write_shards(self, index: Path, shards: int) -> Path:
+        listed = []
+        for number, rows in enumerate(np.array_split(np.arange(len(self.labels)), shards)):
+            groups = {name: codes[rows] for name, codes in self.groups.items()}
+            part = replace(self, images=self.images[rows], labels=self.labels[rows], groups=groups)
+            path = part.write(index.with_name(f"part-{number}.h5"))
+            with h5py.File(path) as file:
+                listed.append({"file": path.name, "rows": len(rows), "identity": identity(file)})
+        content = {"tally_shards": 1, "task": "multiclass", "num_samples": len(self.labels), "shards": listed}
+        index.write_text(json.dumps(content))
+        return index
 
     def with_bright_sample(self, *indices: int) -> "SmallSet":
         images = self.images.copy()

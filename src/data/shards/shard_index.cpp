@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shards/shard_index.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/byte_conversions.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+
+#include "dataset_error.hpp"
+
+namespace tally::data {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::int64_t kVersion = 1;
+constexpr std::uintmax_t kMostBytes = 64 << 20;
+constexpr std::size_t kIdentityDigits = 64;
+
+// What is wrong with one index.
+struct Refusal {
+  const fs::path& path;
+  [[noreturn]] void operator()(std::string_view object, std::string_view problem) const {
+    throw_dataset_error(path, object, problem);
+  }
+};
+
+// An object deeper than shards are is no index, and is not kept.
+std::optional<json> parse(std::string_view text) {
+  constexpr int kDeepest = 3;
+  bool is_deep = false;
+  const auto check_depth = [&](int depth, json::parse_event_t /*event*/, const json& /*parsed*/) {
+    is_deep = is_deep || depth > kDeepest;
+    return !is_deep;
+  };
+  auto parsed = json::parse(text, check_depth, false);
+  if (is_deep || !parsed.is_object()) return std::nullopt;
+  return parsed;
+}
+
+json read(const fs::path& path) {
+  std::error_code ignored;
+  const auto bytes = fs::file_size(path, ignored);
+  if (!ignored && bytes > kMostBytes) {
+    throw_dataset_error(path, "", format("has {} bytes, expected {} at most", bytes, kMostBytes));
+  }
+  const auto content = read_file(path, ErrorKind::dataset, "data set");
+  if (auto parsed = parse(as_text(content))) return std::move(*parsed);
+  throw_dataset_error(path, "", "is no JSON object that lists shards");
+}
+
+std::int64_t count_in(const json& object, const char* key, const std::string& where,
+                      const Refusal& refuse) {
+  const auto found = object.find(key);
+  const bool is_count =
+      found != object.end() && found->is_number_integer() &&
+      (!found->is_number_unsigned() || found->get<std::uint64_t>() <= std::uint64_t{INT64_MAX}) &&
+      found->get<std::int64_t>() >= 1;
+  if (!is_count) refuse(where, format("has no '{}' that is an integer of 1 or more", key));
+  return found->get<std::int64_t>();
+}
+
+std::string text_in(const json& object, const char* key, const std::string& where,
+                    const Refusal& refuse) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) {
+    refuse(where, format("has no '{}' that is a string", key));
+  }
+  return found->get<std::string>();
+}
+
+ShardEntry entry_of(const json& object, const std::string& where, const Refusal& refuse) {
+  if (!object.is_object()) refuse(where, "is no object");
+  ShardEntry entry;
+  const std::string name = text_in(object, "file", where, refuse);
+  // It is joined to the path of the folder, so it must not lead out of it.
+  const bool is_plain = !name.empty() && name != "." && name != ".." &&
+                        name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  if (!is_plain) {
+    refuse(where, format("names '{}', which is no name of a file beside the index", shown(name)));
+  }
+  entry.file = refuse.path.parent_path() / name;
+  entry.num_samples = count_in(object, "rows", where, refuse);
+  if (!object.contains("identity")) return entry;
+  entry.identity = text_in(object, "identity", where, refuse);
+  if (entry.identity.size() != kIdentityDigits) {
+    refuse(where, format("has the identity '{}', expected {} hexadecimal digits",
+                         shown(entry.identity), kIdentityDigits));
+  }
+  return entry;
+}
+
+std::vector<ShardEntry> entries_of(const json& root, const Refusal& refuse) {
+  const auto found = root.find("shards");
+  if (found == root.end() || !found->is_array() || found->empty()) {
+    refuse("", "has no 'shards' that is a list of files");
+  }
+  std::vector<ShardEntry> entries;
+  std::set<fs::path> names;
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    entries.push_back(entry_of((*found)[i], format("shards[{}]", i), refuse));
+    // Its samples would be counted twice.
+    if (names.insert(entries.back().file.filename()).second) continue;
+    refuse(format("shards[{}]", i),
+           format("names '{}' a second time", shown(entries.back().file.filename().string())));
+  }
+  return entries;
+}
+
+}  // namespace
+
+ShardIndex read_shard_index(const fs::path& path) {
+  const Refusal refuse{path};
+  const json root = read(path);
+  if (const auto version = count_in(root, "tally_shards", "", refuse); version != kVersion) {
+    refuse("", format("has tally_shards {}, expected {}", version, kVersion));
+  }
+  ShardIndex index;
+  index.task = text_in(root, "task", "", refuse);
+  index.num_samples = count_in(root, "num_samples", "", refuse);
+  index.shards = entries_of(root, refuse);
+  std::int64_t rest = index.num_samples;
+  // Subtracting cannot overflow: both are positive, and it ends once it is negative.
+  for (const ShardEntry& shard : index.shards) {
+    rest -= shard.num_samples;
+    if (rest < 0) break;
+  }
+  if (rest != 0) {
+    refuse("", format("has num_samples {}, but its shards have {}", index.num_samples,
+                      rest < 0 ? "more" : "fewer"));
+  }
+  return index;
+}
+
+}  // namespace tally::data
