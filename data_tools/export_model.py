@@ -36,7 +36,7 @@ from tally_export.outputs import check_outputs, num_classes_of, return_only
 from tally_export.silence_inductor import silence_inductor
 from tally_export.verify_export import Outputs, differ, run_module
 from tally_export.resolve import find_model
-from tally_export.sequences import UNLIMITED, SequenceForm
+from tally_export.sequences import SequenceForm
 from tally_export.torchscript import (
     fixed_buffers,
     keeps_weights,
@@ -67,9 +67,7 @@ class Subject:
 
     def num_classes(self, outputs: Outputs) -> int | None:
         """Of a text, an image or each of its tokens or pixels."""
-        if isinstance(self.form, Description):
-            return num_classes_of(outputs)
-        return outputs[0].shape[-1] if len(outputs) == 1 else None
+        return num_classes_of(outputs) if isinstance(self.form, Description) else self.form.num_classes(outputs)
 
     def card(self, outputs: list[Outputs], facts: dict[str, Any]) -> dict[str, Any]:
         weights = self.weights.card_entry() if self.weights else {"origin": AS_MADE} if self.is_own else None
@@ -147,9 +145,9 @@ def write_package(args: argparse.Namespace, subject: Subject, outputs: list[Outp
     with silence_inductor():
         from tally_export import package  # loads the compiler, which takes seconds
 
-        longest = subject.form.longest or UNLIMITED if isinstance(subject.form, SequenceForm) else None
+        open_sizes = subject.form.open_sizes if isinstance(subject.form, SequenceForm) else {}
         options = package.PackageOptions(
-            args.device, args.swappable, args.batch_size, args.cpu_isa, args.max_autotune, longest
+            args.device, args.swappable, args.batch_size, args.cpu_isa, args.max_autotune, open_sizes
         )
         package.check_device(args.device)
         module = subject.module.to(args.device)

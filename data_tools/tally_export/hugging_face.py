@@ -19,6 +19,7 @@ from .hugging_face_images import adapt_to_images, takes_images
 from .sequences import SequenceForm
 
 PREFIX = "hf:"
+CHOICES = "ForMultipleChoice"  # ends the names of classes that are given all choices of a question at once
 # In the order in which transformers looks for them.
 WEIGHT_FILES = (
     "model.safetensors",
@@ -95,11 +96,6 @@ def _check_kind(config: Any, class_name: str) -> None:
             f"encoder-decoder models are not supported, and {class_name} is one ({config.model_type}): export a model of "
             "an encoder or of a decoder alone, such as BERT's or GPT-2's"
         )
-    if class_name.endswith("ForMultipleChoice"):
-        raise ModelError(
-            f"{class_name} scores all choices of a question at once, which is not supported: the task multiple-choice "
-            "compares the likelihoods that a causal language model (...ForCausalLM) gives to the choices"
-        )
 
 
 def _load(base: Any, config: Any, weights: Path) -> tuple[nn.Module, str | None]:
@@ -154,7 +150,8 @@ def _adapt(module: nn.Module) -> SequenceForm:
     module.__class__ = type(base.__name__, (base,), {"forward": forward, "__module__": base.__module__})
     names = tuple(inspect.signature(forward).parameters)[1:]
     pad = getattr(config, "pad_token_id", None) or 0
-    return SequenceForm(names, config.get_text_config().vocab_size, pad, _longest(module))
+    has_choices = base.__name__.endswith(CHOICES)
+    return SequenceForm(names, config.get_text_config().vocab_size, pad, _longest(module), has_choices)
 
 
 def _longest(module: nn.Module) -> int | None:

@@ -11,9 +11,9 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,7 +52,7 @@ _FEATURES = {
 class PackageOptions:
     """fixed_batch: the only batch size, or None for any; cpu_isa: a key of CPU_ISAS.
 
-    longest: where the model takes sequences, how long they may be.
+    open_sizes: where the model takes sequences, the dimensions beside the batch that may vary, with their most.
     """
 
     device: str
@@ -60,7 +60,7 @@ class PackageOptions:
     fixed_batch: int | None
     cpu_isa: str
     max_autotune: bool
-    longest: int | None = None
+    open_sizes: Mapping[int, tuple[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -173,14 +173,14 @@ def _open_sizes(example: Batch, options: PackageOptions, most: int) -> tuple[dic
     sizes = {}
     if options.fixed_batch is None:
         sizes[0] = torch.export.Dim("batch", min=1, max=most)
-    if options.longest is not None:
-        sizes[1] = torch.export.Dim("sequence", min=1, max=options.longest)
+    for at, (name, largest) in options.open_sizes.items():
+        sizes[at] = torch.export.Dim(name, min=1, max=largest)
     return tuple(sizes for _ in example) if sizes else None
 
 
 def _largest_batch(module: nn.Module, example: Batch, options: PackageOptions) -> int | None:
     """None: of any size. Of sequences the example says nothing, which may be longer."""
-    is_limited = options.device == "cuda" and options.fixed_batch is None and options.longest is None
+    is_limited = options.device == "cuda" and options.fixed_batch is None and not options.open_sizes
     return largest_batch(module, example) if is_limited else None
 
 
