@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes questions with choices as a Tally data set of the task multiple-choice, for language models.
 
+Models with a multiple choice head, such as BertForMultipleChoice, need prepare_multiple_choice.py instead.
+
 --input has a question in each line, as JSON: {"id": ..., "question": ..., "choices": [...], "gold": 0}, where gold
 counts from 0. --tokenizer is the tokenizer.json of a Hugging Face model, or `bytes` (256 tokens), or `characters`.
 

@@ -24,8 +24,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # as the exporter sets it: before the librar
 
 # Tools that are slow to load, or run very often; the others are run as users do.
 IN_THIS_PROCESS = (
-    "export_model", "prepare_choices", "prepare_coco", "prepare_dataset", "prepare_imagefolder", "prepare_predictions",
-    "prepare_text", "prepare_text_classification", "prepare_token_classification", "publish",
+    "export_model", "prepare_choices", "prepare_coco", "prepare_dataset", "prepare_imagefolder",
+    "prepare_multiple_choice", "prepare_predictions", "prepare_text", "prepare_text_classification",
+    "prepare_token_classification", "publish",
 )  # fmt: skip
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 NEEDS_PROGRAM = pytest.mark.skipif(
