@@ -43,7 +43,8 @@ def save_text_model(folder: Path, class_name: str, names: list[str] | None = Non
     size = len(transformers.AutoTokenizer.from_pretrained(folder))
     labels = {"id2label": dict(enumerate(names)), "label2id": {name: at for at, name in enumerate(names)}} if names else {}
     module = base(base.config_class(vocab_size=size, **SIZES[kind], **labels, **more)).eval()
-    _balance(module, size)
+    if not class_name.endswith("ForMultipleChoice"):  # whose one score favours no choice by its place
+        _balance(module, size)
     module.save_pretrained(folder)
     return folder
 
