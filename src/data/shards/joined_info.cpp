@@ -63,6 +63,8 @@ std::string class_name_difference(const DataSetInfo& first, const DataSetInfo& o
 }  // namespace
 
 TableJoin join_of(std::string_view path) {
+  // The names of inputs and groups are anybody's.
+  if (path.starts_with("/inputs/") || path.starts_with("/groups/")) return TableJoin::rows;
   if (path == "/classes/id") return TableJoin::shared;
   return path.ends_with("/offsets") ? TableJoin::offsets : TableJoin::rows;
 }

@@ -9,7 +9,7 @@
 
 namespace tally::data {
 
-// How a table of several files is made one. Columns of samples are joined by rows.
+// How a column or table of several files is made one.
 enum class TableJoin {
   rows,     // one after the other
   offsets,  // the same, less each file's last, and counting the values of the files before

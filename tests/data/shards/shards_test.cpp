@@ -121,6 +121,23 @@ TEST_F(Shards, NamesOfAllFilesAreFound) {
   }
 }
 
+TEST_F(Shards, InputsMayHaveTheNameOfATable) {
+  const auto path = write<SampleFile>({{.num_samples = 2}, {.num_samples = 3}},
+                                      [](IndexFile& index) { index.identities = false; });
+  for (const auto& [name, first, count] :
+       {std::tuple("part-0.h5", 10, 2U), {"part-1.h5", 20, 3U}}) {
+    std::vector<std::int64_t> values(count);
+    std::iota(values.begin(), values.end(), first);
+    raw::edit(folder_ / name, [&](hid_t file) {
+      raw::dataset(file, "/inputs/offsets", H5T_STD_I64LE, {count}, values.data());
+    });
+  }
+  DataSet set(path);
+  std::vector<std::int64_t> found(5);
+  set.read_rows(set.info().columns.inputs[1], 0, 5, std::as_writable_bytes(std::span(found)));
+  EXPECT_EQ(found, (std::vector<std::int64_t>{10, 11, 20, 21, 22}));
+}
+
 TEST_F(Shards, ObjectsOfAllFilesAreFound) {
   ObjectFile more;
   for (Annotated& image : more.images) image.id += 1000;
