@@ -25,9 +25,13 @@ bool is_known(std::string_view name, const std::vector<FamilyEntry>& families) {
   });
 }
 
-std::optional<std::string> obstacle_of(const FamilyEntry& family, const MetricOptions& options,
-                                       std::string_view name) {
-  return family.obstacle == nullptr ? std::nullopt : family.obstacle(options, name);
+std::optional<std::string> obstacle_of(const FamilyEntry& family, const MetricDescription& metric,
+                                       const MetricOptions& options, std::string_view name) {
+  if (family.obstacle != nullptr) {
+    if (auto obstacle = family.obstacle(options, name)) return obstacle;
+  }
+  if (lacks_scores(metric, options)) return std::string(kNeedsScores);
+  return std::nullopt;
 }
 
 [[noreturn]] void refuse_for(const std::string& obstacle, std::string_view name) {
@@ -76,15 +80,15 @@ class Refusal {
   template <class Visit>  // visit(family, metric)
   void for_each_metric(const Visit& visit) const {
     for (const FamilyEntry& family : families_) {
-      for (const MetricDescription& metric : family.metrics) visit(family, metric.name);
+      for (const MetricDescription& metric : family.metrics) visit(family, metric);
     }
   }
 
   void refuse_spelling() const {
-    for_each_metric([&](const FamilyEntry& family, std::string_view metric) {
-      const auto right = well_spelled(name_, metric);
+    for_each_metric([&](const FamilyEntry& family, const MetricDescription& metric) {
+      const auto right = well_spelled(name_, metric.name);
       if (!right) return;
-      if (const auto obstacle = obstacle_of(family, options_, *right))
+      if (const auto obstacle = obstacle_of(family, metric, options_, *right))
         refuse_for(*obstacle, *right);
       throw Error(ErrorKind::usage, format("metric '{}' is written '{}'", name_, *right));
     });
@@ -95,10 +99,11 @@ class Refusal {
   std::vector<std::string> candidates() const {
     std::vector<std::string> names;
     const auto numeral = numeral_in(name_);
-    for_each_metric([&](const FamilyEntry& family, std::string_view metric) {
-      const auto right = numeral ? well_spelled(filled(metric, *numeral), metric) : std::nullopt;
-      if (right && !obstacle_of(family, options_, *right)) names.push_back(*right);
-      names.emplace_back(metric);
+    for_each_metric([&](const FamilyEntry& family, const MetricDescription& metric) {
+      const auto form = metric.name;
+      const auto right = numeral ? well_spelled(filled(form, *numeral), form) : std::nullopt;
+      if (right && !obstacle_of(family, metric, options_, *right)) names.push_back(*right);
+      names.emplace_back(form);
     });
     // A short word is one letter away from these by accident: "nll".
     if (name_.size() < 4) return names;
@@ -118,7 +123,8 @@ class Refusal {
 
   std::vector<std::string_view> known() const {
     std::vector<std::string_view> names;
-    for_each_metric([&](const FamilyEntry&, std::string_view metric) { names.push_back(metric); });
+    for_each_metric(
+        [&](const FamilyEntry&, const MetricDescription& metric) { names.push_back(metric.name); });
     return names;
   }
 
@@ -138,24 +144,38 @@ void check_names(const MetricOptions& options, const std::vector<FamilyEntry>& f
 // asked for is refused then.
 class Wanted {
  public:
-  explicit Wanted(const MetricOptions& options) : options_(options) {}
-
-  void add(const FamilyEntry& family, std::string_view name, bool asked_by_name) {
-    const auto obstacle = obstacle_of(family, options_, name);
-    if (obstacle && asked_by_name) refuse_for(*obstacle, name);
-    if (!obstacle && !contains(names, name)) names.emplace_back(name);
+  explicit Wanted(const MetricOptions& options) : options_(options), with_scores_(options) {
+    with_scores_.has_scores = true;
   }
 
-  std::vector<std::string> names;
+  void add(const FamilyEntry& family, const MetricDescription& metric, std::string_view name,
+           bool asked_by_name) {
+    const auto obstacle = obstacle_of(family, metric, options_, name);
+    if (obstacle && asked_by_name) refuse_for(*obstacle, name);
+    if (!obstacle) return add_once(name, made.names);
+    if (!obstacle_of(family, metric, with_scores_, name)) add_once(name, made.without_scores);
+  }
+
+  WantedMetrics made;
 
  private:
+  static void add_once(std::string_view name, std::vector<std::string>& names) {
+    if (!contains(names, name)) names.emplace_back(name);
+  }
+
   const MetricOptions& options_;
+  MetricOptions with_scores_;
 };
 
 }  // namespace
 
-std::vector<std::string> wanted_metrics(const MetricOptions& options,
-                                        const std::vector<FamilyEntry>& families) {
+bool lacks_scores(const MetricDescription& metric, const MetricOptions& options) {
+  if (options.has_scores) return false;
+  return metric.needs_scores || (metric.needs_label && options.has_label_sets);
+}
+
+WantedMetrics wanted_metrics(const MetricOptions& options,
+                             const std::vector<FamilyEntry>& families) {
   check_names(options, families);
   const bool all = contains(options.names, kAll);
   const bool standard = all || options.names.empty() || contains(options.names, kStandard);
@@ -169,14 +189,14 @@ std::vector<std::string> wanted_metrics(const MetricOptions& options,
       // "standard" and "all".
       const auto usual = has_number ? metric.standard_form : metric.name;
       if (!usual.empty() && ((standard && metric.standard) || all))
-        wanted.add(family, usual, false);
+        wanted.add(family, metric, usual, false);
       for (const std::string& name : options.names) {
         const bool is_meant = has_number ? number_in(name, metric.name).has_value() : name == usual;
-        if (is_meant) wanted.add(family, name, true);
+        if (is_meant) wanted.add(family, metric, name, true);
       }
     }
   }
-  return wanted.names;
+  return wanted.made;
 }
 
 }  // namespace tally::metrics

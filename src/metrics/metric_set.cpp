@@ -16,13 +16,29 @@
 namespace tally::metrics {
 namespace {
 
-bool is_needed(const FamilyEntry& family, const std::vector<std::string>& names) {
-  if (family.kept == Kept::always) return true;
-  return std::ranges::any_of(names, [&](const std::string& name) {
+bool is_needed(const FamilyEntry& family, const MetricOptions& options) {
+  const auto lacks = [&](const MetricDescription& metric) { return lacks_scores(metric, options); };
+  if (family.kept == Kept::always) {
+    return family.metrics.empty() || !std::ranges::all_of(family.metrics, lacks);
+  }
+  return std::ranges::any_of(options.names, [&](const std::string& name) {
     return std::ranges::any_of(family.metrics, [&](const MetricDescription& metric) {
       return matches(name, metric.name);
     });
   });
+}
+
+// They would change nothing, though they should.
+void refuse_options_of_scores(const MetricOptions& options) {
+  const auto refuse = [](std::string_view option) {
+    throw Error(
+        ErrorKind::usage,
+        format("--{} needs scores, of which there are none: only predicted classes", option),
+        format("Leave --{} out.", option));
+  };
+  if (options.threshold != MetricOptions{}.threshold) refuse("threshold");
+  if (options.label_smoothing > 0) refuse("label-smoothing");
+  if (!options.class_weights.empty()) refuse("class-weights");
 }
 
 void check_options(const MetricOptions& options) {
@@ -34,6 +50,7 @@ void check_options(const MetricOptions& options) {
     throw Error(ErrorKind::usage,
                 format("the task {} knows no label smoothing and no class weights", options.task));
   }
+  if (!options.has_scores) refuse_options_of_scores(options);
   const auto weights = options.class_weights.size();
   if (options.num_classes >= (task.has_classes ? 1 : 0) &&
       (weights == 0 || weights == static_cast<std::size_t>(options.num_classes))) {
@@ -74,9 +91,11 @@ MetricSet::MetricSet(MetricOptions options)
       counters_(std::make_unique<RowCounters>()) {
   const std::vector<FamilyEntry> known = families_of(options_.task);
   check_options(options_);
-  options_.names = wanted_metrics(options_, known);
+  WantedMetrics wanted = wanted_metrics(options_, known);
+  options_.names = std::move(wanted.names);
+  without_scores_ = std::move(wanted.without_scores);
   for (const FamilyEntry& entry : known) {
-    if (!is_needed(entry, options_.names)) continue;
+    if (!is_needed(entry, options_)) continue;
     families_.push_back(entry.make(options_));
     families_.back()->declare(*layout_, *counters_);
   }

@@ -11,7 +11,8 @@ namespace tally::metrics {
 namespace {
 
 // Names stand in the order of the enumerators, so that the place of a name is the value.
-constexpr std::array<std::string_view, 3> kOutputs{"logits", "log-probabilities", "probabilities"};
+constexpr std::array<std::string_view, 4> kOutputs{"logits", "log-probabilities", "probabilities",
+                                                   "classes"};
 constexpr std::array<std::string_view, 2> kDefinitions{"torchmetrics", "sklearn"};
 
 template <class Enum, class Names>

@@ -34,16 +34,27 @@ FamilyEntry of_finite_outputs(FamilyEntry family) {
   return family;
 }
 
+// Predicted classes alone do not give these metrics.
+FamilyEntry of_scores(FamilyEntry family) {
+  for (MetricDescription& metric : family.metrics) metric.needs_scores = true;
+  return of_finite_outputs(std::move(family));
+}
+
+FamilyEntry of_labels(FamilyEntry family) {
+  for (MetricDescription& metric : family.metrics) metric.needs_label = true;
+  return family;
+}
+
 std::vector<FamilyEntry> multiclass_families() {
   return {
       coverage_family(),  // first: the others divide by its counts
       top_k_family(),
-      of_finite_outputs(loss_family()),
-      class_metrics_family(),
-      agreement_family(),  // needs the counts per class
-      of_finite_outputs(calibration_family()),
-      of_finite_outputs(class_curves_family()),
-      confusion_family(),
+      of_scores(loss_family()),
+      of_labels(class_metrics_family()),
+      of_labels(agreement_family()),  // needs the counts per class
+      of_scores(calibration_family()),
+      of_scores(class_curves_family()),
+      of_labels(confusion_family()),
   };
 }
 
@@ -77,10 +88,10 @@ std::vector<FamilyEntry> binary_families() {
   return {
       coverage_family(),
       binary_metrics_family(),
-      of_finite_outputs(binary_loss_family()),
+      of_scores(binary_loss_family()),
       binary_agreement_family(),
-      of_finite_outputs(binary_calibration_family()),
-      of_finite_outputs(binary_curves_family()),
+      of_scores(binary_calibration_family()),
+      of_scores(binary_curves_family()),
       confusion_family(),
   };
 }
@@ -90,9 +101,9 @@ std::vector<FamilyEntry> multilabel_families() {
       coverage_family(),
       multilabel_metrics_family(),
       exact_match_family(),
-      of_finite_outputs(multilabel_loss_family()),
-      of_finite_outputs(label_ranking_family()),
-      of_finite_outputs(class_curves_family()),
+      of_scores(multilabel_loss_family()),
+      of_scores(label_ranking_family()),
+      of_scores(class_curves_family()),
       multilabel_confusion_family(),
   };
 }

@@ -154,9 +154,9 @@ std::string sample_lines(const RunReport& report) {
   if (results.counts.ignored > 0) {
     text += format("          {} ignored\n", grouped(results.counts.ignored));
   }
-  if (results.counts.tied > 0) {
+  if (results.counts.tied.value_or(0) > 0) {
     text += format("          {} with a tie between the true class and another\n",
-                   grouped(results.counts.tied));
+                   grouped(*results.counts.tied));
   }
   if (results.counts.not_finite > 0) {
     text += format("          {} with NaN or Inf outputs{}\n", grouped(results.counts.not_finite),

@@ -106,7 +106,9 @@ Json ties_json(const metrics::Results& results) {
     bounds[of_metric.metric] = {{"optimistic", number_or_null(of_metric.optimistic)},
                                 {"pessimistic", number_or_null(of_metric.pessimistic)}};
   }
-  return {{"label_tied", results.counts.tied}, {"bounds", std::move(bounds)}};
+  // No number where there are no scores, and so no ties that anybody could see.
+  const Json tied = results.counts.tied ? Json(*results.counts.tied) : Json();
+  return {{"label_tied", tied}, {"bounds", std::move(bounds)}};
 }
 
 Json calibration_json(const RunReport& report) {

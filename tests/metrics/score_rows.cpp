@@ -68,7 +68,7 @@ json as_json(const metrics::Results& results) {
   json out{{"count", results.units.count},
            {"scored", results.counts.scored},
            {"ignored", results.counts.ignored},
-           {"tied", results.counts.tied},
+           {"tied", results.counts.tied.value()},
            {"without_scores", results.counts.without_scores},
            {"metrics", json::object()},
            {"intervals", json::object()},

@@ -48,7 +48,8 @@ TEST(Table, SymptomsStandBehindIt) {
 
 TEST(Table, LeavesOutWhatIsNotThere) {
   RunReport report = small_report();
-  report.metrics.results.counts.ignored = report.metrics.results.counts.tied = 0;
+  report.metrics.results.counts.ignored = 0;
+  report.metrics.results.counts.tied = 0;
   report.digests.predictions.reset();
   report.timing.steady_samples_per_s.reset();
   report.inputs.data_integrity = "checked";

@@ -39,6 +39,11 @@ struct MetricOptions {
   bool no_answer = false;    // of questions: some may have no answer
   bool has_margins = false;  // of them: their scores for no answer are known
   std::vector<std::string> class_names = {};  // of tags of tokens: entities are told by them
+  // False where only predicted classes are known: nothing is then counted that scores decide.
+  bool has_scores = true;
+  // Several classes may be right for a sample (multiclass); scores choose the one that is its
+  // label.
+  bool has_label_sets = false;
 };
 
 // A metric as `--help` lists it.
@@ -55,6 +60,11 @@ struct MetricDescription {
   // Samples without finite outputs have no part in it; in other metrics they count as wrong.
   bool leaves_out_not_finite = false;
   bool is_table = false;  // no single number
+  // Predicted classes alone do not give it.
+  bool needs_scores = false;
+  // It depends on which class is the label of a sample that is predicted wrong. Of label sets only
+  // scores tell that.
+  bool needs_label = false;
 };
 // Of one metric, by its full name; null if the task has no such metric.
 std::optional<MetricDescription> description_of(std::string_view task, std::string_view metric);
@@ -76,6 +86,8 @@ class MetricSet {
   // As given, but with the full name of every metric that is wanted.
   const MetricOptions& options() const { return options_; }
   bool is_wanted(std::string_view metric) const;
+  // Metrics that were asked for, but not by name, and are left out for lack of scores.
+  const std::vector<std::string>& without_scores() const { return without_scores_; }
   // Whether a metric that is wanted is made of all scores in order.
   bool needs_order() const;
   std::shared_ptr<const exact::StateLayout> layout() const;
@@ -99,6 +111,7 @@ class MetricSet {
   void add(std::span<const Record> records, exact::State& state) const;
 
   MetricOptions options_;
+  std::vector<std::string> without_scores_;
   std::shared_ptr<exact::StateLayout> layout_;
   std::unique_ptr<RowCounters> counters_;
   std::vector<std::unique_ptr<Family>> families_;

@@ -7,7 +7,8 @@
 
 namespace tally::metrics {
 
-enum class OutputKind { logits, log_probabilities, probabilities };
+// `classes`: no scores, only what is predicted, as saved predictions may have it.
+enum class OutputKind { logits, log_probabilities, probabilities, classes };
 OutputKind output_kind_from_name(std::string_view word);  // Error(usage) for an unknown word
 std::string_view name(OutputKind kind);
 

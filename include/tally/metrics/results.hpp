@@ -81,7 +81,8 @@ struct IndexEvidence {
 struct UnitCounts {
   std::int64_t scored = 0;
   std::int64_t ignored = 0;
-  std::int64_t tied = 0;  // scored samples whose true class shares its value with another class
+  // Scored samples whose true class shares its value with another class; none without scores.
+  std::optional<std::int64_t> tied;
   std::int64_t not_finite = 0;      // samples whose scores hold NaN or Inf, ignored ones too
   std::int64_t without_scores = 0;  // those of them that are scored: counted as wrong
   // Where a sample has several labels, judged one by one: those that are scored, and those of them

@@ -26,7 +26,7 @@ struct AccountingCounters {
   std::int64_t index_mix = kNotKept;  // [pieces]
   std::int64_t index_sum = kNotKept;  // [pieces]
   std::int64_t not_finite = kNotKept;
-  std::int64_t tied = kNotKept;
+  std::int64_t tied = kNotKept;            // where there are scores
   std::int64_t without_scores = kNotKept;  // to be scored, but not finite
 
   template <class Add>

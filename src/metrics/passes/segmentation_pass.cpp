@@ -10,6 +10,7 @@
 #include <tally/base/format.hpp>
 
 #include "passes/predict_pixels_kernel.hpp"
+#include "passes/read_classes.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -44,39 +45,6 @@ void predict_run(const float* scores, std::size_t plane, std::int64_t num_classe
   }
   for (std::size_t i = 0; i < count; ++i) {
     predictions[i] = run.zero[i] == 0.0F ? predictions[i] : -1;
-  }
-}
-
-// Reads the classes of pixels, as -1 where they are `none`. throw_model_error(pixel, value) throws
-// for what is no class.
-template <class T, class Refuse>
-void read_classes(const TensorView& view, std::int64_t num_classes,
-                  std::optional<std::int64_t> none, const Refuse& throw_model_error,
-                  std::span<std::int32_t> out) {
-  const T* const values = view.as<const T>();
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto value = static_cast<std::int64_t>(values[i]);
-    const bool is_none = value == none;
-    if (!is_none && (value < 0 || value >= num_classes)) throw_model_error(i, value);
-    out[i] = is_none ? -1 : static_cast<std::int32_t>(value);
-  }
-}
-
-template <class Refuse>
-void read_any_classes(const TensorView& view, std::int64_t num_classes,
-                      std::optional<std::int64_t> none, const Refuse& throw_model_error,
-                      std::span<std::int32_t> out) {
-  switch (view.dtype) {
-    case DType::u8:
-      return read_classes<std::uint8_t>(view, num_classes, none, throw_model_error, out);
-    case DType::i16:
-      return read_classes<std::int16_t>(view, num_classes, none, throw_model_error, out);
-    case DType::i32:
-      return read_classes<std::int32_t>(view, num_classes, none, throw_model_error, out);
-    case DType::i64:
-      return read_classes<std::int64_t>(view, num_classes, none, throw_model_error, out);
-    default:
-      throw Error(ErrorKind::internal, format("classes of pixels are {}", name(view.dtype)));
   }
 }
 
