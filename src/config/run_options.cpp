@@ -66,9 +66,10 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        "predict: save what the model returns, score nothing",
        "the data set's attribute", words(run.scoring.task)},
       {kMetrics, "outputs", "KIND",
-       "what the model returns: logits, log-probabilities, probabilities",
+       "what the model returns: logits, log-probabilities, probabilities; what saved predictions "
+       "are (tally score): also classes, without scores",
        "the model card's, else logits",
-       one_of(run.scoring.outputs, {"logits", "log-probabilities", "probabilities"})},
+       one_of(run.scoring.outputs, {"logits", "log-probabilities", "probabilities", "classes"})},
       {kMetrics, "classes-by", "HOW",
        "which class of the model a label means: index: the one of its number; name: the one of its "
        "class's name; auto: of its number, and the same names in another order are refused",

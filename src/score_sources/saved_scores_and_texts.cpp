@@ -29,14 +29,23 @@ using TextsById = std::map<std::string, std::string>;
 
 constexpr const char* kWhat = "predictions file";
 
+constexpr const char* kPredicted = "prediction";
+
 // A model that returns probabilities has no logits; regression and segmentation have no scores but
-// what is predicted.
+// what is predicted. The classes that are predicted come last: they tell less than any scores.
 std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
   if (is_task(task, TaskKind::regression) || is_task(task, TaskKind::segmentation))
-    return {"prediction"};
-  if (outputs == "probabilities") return {"probabilities"};
-  if (!outputs.empty()) return {"logits"};
-  return {"logits", "probabilities"};
+    return {kPredicted};
+  if (outputs == "classes") return {kPredicted};
+  std::vector<std::string> columns;
+  if (outputs != "probabilities") columns.emplace_back("logits");
+  if (outputs.empty() || outputs == "probabilities") {
+    columns.emplace_back("probabilities");
+    // The probability of class 1, which --save labels gives.
+    if (is_task(task, TaskKind::binary)) columns.emplace_back("score");
+  }
+  if (outputs.empty() && task_traits(task).is_scored_of_classes) columns.emplace_back(kPredicted);
+  return columns;
 }
 
 // Names the --save value, or what else would give the column.
@@ -52,10 +61,12 @@ std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::
 
 [[noreturn]] void refuse_column(const hdf5::Reader& file, const std::vector<std::string>& wanted,
                                 std::string_view task) {
-  throw Error(ErrorKind::dataset,
-              format("{} '{}' has no column {} to score for {}", kWhat, file.path().string(),
-                     fmt::join(wanted, " or "), task),
-              next_step(file, wanted.front(), task));
+  const auto last = wanted.end() - 1;
+  throw Error(
+      ErrorKind::dataset,
+      format("{} '{}' has no column {}{}{} to score for {}", kWhat, file.path().string(),
+             fmt::join(wanted.begin(), last, ", "), wanted.size() > 1 ? " or " : "", *last, task),
+      next_step(file, wanted.front(), task));
 }
 
 // Accepts the types that a model may return, too. Throws Error(dataset) for others.
@@ -68,13 +79,39 @@ void require_type(const hdf5::Reader& file, const std::string& column) {
                                          file.path().string(), column, hdf5::name(element)));
 }
 
-metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
-                            const std::string& stored, const std::string& path) {
-  if (column == "probabilities") return metrics::OutputKind::probabilities;
+// Error(usage) where --outputs says of scores that they are classes.
+void check_asked(std::string_view task, const std::string& outputs) {
+  if (outputs != "classes" || task_traits(task).is_scored_of_classes) return;
+  throw Error(
+      ErrorKind::usage,
+      format("--outputs classes is for the tasks binary, multiclass and multilabel, this is "
+             "{}",
+             task),
+      "Leave --outputs out.");
+}
+
+// Numbers with fractions may be scores, which nobody named as such.
+void require_integers(const hdf5::Reader& file, const std::string& column) {
+  using hdf5::Element;
+  const Element element = file.dataset("/" + column).info().element;
+  constexpr std::array kClasses{Element::u8, Element::i16, Element::i32, Element::i64};
+  if (std::ranges::find(kClasses, element) != kClasses.end()) return;
+  throw Error(ErrorKind::dataset,
+              format("{} '{}', /{} is of {}, expected classes as int64 or uint8", kWhat,
+                     file.path().string(), column, hdf5::name(element)));
+}
+
+metrics::OutputKind kind_of(const std::string& column, std::string_view task,
+                            const std::string& asked, const std::string& stored,
+                            const std::string& path) {
+  if (column == kPredicted && task_traits(task).is_scored_of_classes)
+    return metrics::OutputKind::classes;
+  if (column == "probabilities" || column == "score") return metrics::OutputKind::probabilities;
   const std::string& word = asked.empty() ? stored : asked;
   // A model that returns probabilities has no logits: whatever is not in the column `probabilities`
-  // is read as logits.
-  if (word.empty() || word == "probabilities") return metrics::OutputKind::logits;
+  // is read as logits, also where the file says that only classes are scored of it.
+  const bool is_of_others = word == "probabilities" || word == "classes";
+  if (word.empty() || is_of_others) return metrics::OutputKind::logits;
   try {
     return metrics::output_kind_from_name(word);
   } catch (const Error& error) {
@@ -154,6 +191,7 @@ std::string other_data_note(const std::string& other) {
 SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
                         const std::string& data_identity) {
   const hdf5::Reader file = predictions::open_predictions(path);
+  check_asked(task, outputs);
   const auto wanted = columns_for(task, outputs);
   const auto found = std::ranges::find_if(
       wanted, [&](const std::string& name) { return file.exists("/" + name); });
@@ -168,7 +206,8 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
   }
   // Beforehand: g++ 12 destroys the part of a braced list that it has made twice where a later one
   // throws.
-  const auto kind = kind_of(*found, outputs, root_text(file, "outputs"), path);
+  const auto kind = kind_of(*found, task, outputs, root_text(file, "outputs"), path);
+  if (kind == metrics::OutputKind::classes) require_integers(file, *found);
   SavedScores scores{{.file = path, .dataset = "/" + *found}, kind, {}};
   const std::string predicted = root_text(file, "data_identity");
   // Nothing is compared where the file does not name its data set.

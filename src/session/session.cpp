@@ -32,7 +32,10 @@ std::map<std::string, std::string> scoring_attributes(const EvaluationSession& s
   if (task_traits(session.scoring.task_name).has_threshold) {
     attributes["threshold"] = format("{}", session.config.scoring.threshold);
   }
-  if (session.scoring.has_label_sets) attributes["label_sets"] = "best ranked";
+  if (session.scoring.has_label_sets) {
+    const bool has_scores = session.scoring.outputs != metrics::OutputKind::classes;
+    attributes["label_sets"] = has_scores ? "best ranked" : "predicted, else the first";
+  }
   if (session.config.scoring.classes_by == "name") attributes["classes_by"] = "name";
   if (info.num_classes > 0) attributes["num_classes"] = format("{}", info.num_classes);
   if (info.ignore_index) attributes["ignore_index"] = format("{}", *info.ignore_index);

@@ -65,6 +65,12 @@ void check_scores(const EvaluationSession& session) {
                 format("--valid-classes is for the task multiclass, this is {}", scoring.task_name),
                 "Leave --valid-classes out.");
   }
+  if (scoring.outputs == metrics::OutputKind::classes) {
+    throw Error(ErrorKind::usage,
+                "--valid-classes needs scores: predicted classes alone do not tell which of the "
+                "valid ones would be predicted",
+                "Leave --valid-classes out, or save the logits.");
+  }
   if (scoring.outputs != metrics::OutputKind::logits) {
     throw Error(
         ErrorKind::usage,

@@ -2,6 +2,7 @@
 """Which class a label means (--classes-by), and data sets that have some of the model's classes only (--valid-classes)."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -156,3 +157,9 @@ def test_several_right_classes_as_timm_has_them(
     assert again.report["metrics"] == found.report["metrics"]
     other = evaluate(small.save_model(small.TinyNet(seed=5), tmp_path / "other.pt"), data)
     tally("compare", found.folder, other.folder).must_succeed()
+    shutil.copy(found.folder / "predictions.h5", tmp_path / "classes.h5")
+    with h5py.File(tmp_path / "classes.h5", "r+") as file:
+        del file["logits"]
+    classes = score(tmp_path / "classes.h5", data, ranks=ranks)
+    assert classes.report["metrics"].keys() == {"accuracy"} and classes.report["per_class"] == []
+    assert classes.report["metrics"]["accuracy"] == found.report["metrics"]["accuracy"]

@@ -21,7 +21,13 @@ class SavedColumnsTest : public testing::Test {
   // Two rows of two numbers in each of these columns.
   SavedFile with_columns(const std::string& task, const std::vector<std::string>& columns) const {
     SavedFile file(path(), task);
-    for (const auto& name : columns) file.put<float>(name, {2, 2}, {0, 1, 1, 0});
+    for (const auto& name : columns) {
+      if (name == "prediction") {
+        file.put<std::int64_t>(name, {2, 2}, {0, 1, 1, 0});
+      } else {
+        file.put<float>(name, {2, 2}, {0, 1, 1, 0});
+      }
+    }
     return file;
   }
   void write_text(const std::string& name, const std::string& text) const {
@@ -94,6 +100,29 @@ INSTANTIATE_TEST_SUITE_P(
                "",
                "/prediction",
                OutputKind::logits},
+        // Classes tell less than any scores.
+        Scores{"Classes", "multiclass", {"prediction"}, "", "", "/prediction", OutputKind::classes},
+        Scores{"LogitsBesideClasses",
+               "binary",
+               {"logits", "prediction", "score"},
+               "",
+               "classes",
+               "/logits",
+               OutputKind::logits},
+        Scores{"ClassesOfTheOption",
+               "multilabel",
+               {"logits", "prediction"},
+               "classes",
+               "",
+               "/prediction",
+               OutputKind::classes},
+        Scores{"ProbabilitiesOfClass1",
+               "binary",
+               {"prediction", "score"},
+               "",
+               "",
+               "/score",
+               OutputKind::probabilities},
         Scores{"Masks", "segmentation", {"prediction"}, "", "", "/prediction", OutputKind::logits}),
     [](const auto& tested) { return tested.param.name; });
 
@@ -114,9 +143,10 @@ TEST_P(LackingScoresTest, AreRefusedWithWhatWouldSaveThem) {
 INSTANTIATE_TEST_SUITE_P(
     Columns, LackingScoresTest,
     testing::Values(
-        Lacking{"Either", "multiclass", "multiclass", "",
-                "has no column logits or probabilities to score for multiclass. Evaluate with "
-                "--save logits."},
+        Lacking{
+            "Either", "multiclass", "multiclass", "",
+            "has no column logits, probabilities or prediction to score for multiclass. Evaluate "
+            "with --save logits."},
         Lacking{"Logits", "binary", "binary", "log-probabilities",
                 "has no column logits to score for binary. Evaluate with --save logits."},
         Lacking{"Probabilities", "multilabel", "multilabel", "probabilities",
@@ -129,8 +159,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "has no column prediction to score for segmentation. Evaluate with --save "
                 "labels,masks."},
         Lacking{"OutputsThatNobodyScored", "predict", "multiclass", "",
-                "has no column logits or probabilities to score for multiclass. It is of --task "
-                "predict: evaluate without that."}),
+                "has no column logits, probabilities or prediction to score for multiclass. It "
+                "is of --task predict: evaluate without that."}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST_F(SavedColumnsTest, NumbersThatNoModelReturnsAreRefused) {

@@ -54,6 +54,7 @@ struct TaskTraits {
   bool has_confusion_of_labels = false;  // a matrix of 2 x 2 for each label
   bool has_class_counts = true;          // metrics of classes have predicted and correct samples
   bool depends_on_output_kind = true;    // logits, log-probabilities or probabilities
+  bool is_scored_of_classes = false;     // saved predictions may be classes alone, without scores
   bool reads_bfloat16 = false;           // scores are read as they are, not widened first
   std::array<std::string_view, 2> text_files = {};  // beside predictions.h5; empty: none
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <tally/tasks/task.hpp>
@@ -16,5 +17,13 @@ namespace tally::tasks {
 std::vector<std::int64_t> best_right_classes(const ScoredBatch& batch, const TensorView& scores,
                                              const TensorView& labels,
                                              const RightClasses& right_classes);
+
+// The same where only predicted classes are known, [samples]: the predicted one where it is right,
+// else the right one with the smallest number, which says no more than that the prediction is
+// wrong.
+std::vector<std::int64_t> predicted_right_classes(const ScoredBatch& batch,
+                                                  std::span<const std::int32_t> predicted,
+                                                  const TensorView& labels,
+                                                  const RightClasses& right_classes);
 
 }  // namespace tally::tasks

@@ -7,12 +7,14 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/metrics/decided_classes.hpp>
 #include <tally/metrics/multiclass_pass.hpp>
 
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
 #include "multiclass/best_right_classes.hpp"
 #include "multiclass/multiclass_columns.hpp"
+#include "predicted_classes.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 // The softmax has lost the constant that all logits of a sample share, so that logits cannot be
 // computed from probabilities. Log-probabilities are accepted: they are logits, too.
 void check_class_columns(const TaskOptions& options) {
+  if (!has_scores(options)) check_saves_no_scores(options);
   if (is_saved(SaveColumns::logits, options) &&
       options.outputs == metrics::OutputKind::probabilities) {
     throw Error(ErrorKind::usage, "logits cannot be saved of a model that returns probabilities",
@@ -40,10 +43,10 @@ struct MulticlassConfig {
   explicit MulticlassConfig(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
-        metrics(given.metrics),
+        metrics(metric_options(given)),
         // The options of `metrics` have full names, so that both sets hold the same metrics.
         resample_metrics(without_matrix(metrics.options())),
-        columns(class_columns(given.save, given.metrics.num_classes)) {
+        columns(class_columns(given.save, given.metrics.num_classes, has_scores(given))) {
     // Curves are made of retained scores, also where nothing is recounted.
     if (given.keep_rows || metrics.needs_order()) {
       retained = retained_class_columns(given.metrics.num_classes, metrics.needs_order());
@@ -112,6 +115,45 @@ class MulticlassScorer : public BatchScorer {
   std::int64_t first_index_ = 0;
 };
 
+// Of saved predictions without scores, on the CPU.
+class ClassesScorer : public BatchScorer {
+ public:
+  explicit ClassesScorer(const MulticlassConfig& config) : config_(config) {}
+
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
+    const TensorView& output = classes_in(batch.outputs, 0);
+    check_rows(batch);
+    const auto& options = config_.options;
+    const auto classes = metrics::decided_classes(output, batch.first_index, batch.num_samples,
+                                                  options.metrics.num_classes);
+    const auto labels = labels_of(batch, classes);
+    rows_ =
+        metrics::decided_records(classes, labels, batch.first_index, options.metrics.ignore_index);
+    config_.metrics.update(rows_, counts.on_host());
+  }
+
+  void collect(CollectedBatch& collected) override {
+    collected.not_finite = not_finite_of(rows_);
+    const ClassSource source{no_scores_, config_.options.outputs, rows_};
+    record(source, std::ssize(rows_), config_.columns, collected.records);
+    record(source, std::ssize(rows_), config_.retained, collected.retained);
+  }
+
+ private:
+  std::vector<std::int64_t> labels_of(const ScoredBatch& batch,
+                                      std::span<const std::int32_t> classes) const {
+    const TensorView& own = label_of(batch, config_.options, config_.label_position);
+    const auto& right = config_.options.right_classes;
+    if (right) return predicted_right_classes(batch, classes, own, right);
+    const auto* const labels = own.as<const std::int64_t>();
+    return {labels, labels + batch.num_samples};
+  }
+
+  const MulticlassConfig& config_;
+  TensorView no_scores_;
+  std::vector<metrics::MulticlassRecord> rows_;
+};
+
 class Multiclass : public CountingTask<MulticlassConfig>, public ClassScores {
  public:
   explicit Multiclass(const TaskOptions& options) : CountingTask(options) {
@@ -120,12 +162,19 @@ class Multiclass : public CountingTask<MulticlassConfig>, public ClassScores {
 
   Capabilities capabilities() const override { return {.class_scores = this}; }
 
+  std::vector<std::string> notes() const override { return notes_without_scores(config_.metrics); }
+
   void check_outputs(std::span<const TensorView> outputs) const override {
+    if (!has_scores(config_.options)) {
+      classes_in(outputs, 0);
+      return;
+    }
     check_classes(scores_in(outputs).shape, config_.options.metrics.num_classes);
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                            const device::Device& device) const override {
+    if (!has_scores(config_.options)) return std::make_unique<ClassesScorer>(config_);
     return std::make_unique<MulticlassScorer>(config_, max_samples, device);
   }
 

@@ -9,6 +9,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/multiclass_statistics.hpp>
 
+#include "predicted_classes.hpp"
+
 namespace tally::tasks {
 namespace {
 
@@ -134,9 +136,11 @@ std::vector<ClassColumn> columns_of(SaveColumns group, std::int64_t num_classes)
 }  // namespace
 
 std::vector<ClassColumn> class_columns(const std::vector<SaveColumns>& groups,
-                                       std::int64_t num_classes) {
-  return columns_of_groups(groups,
-                           [&](SaveColumns group) { return columns_of(group, num_classes); });
+                                       std::int64_t num_classes, bool has_scores) {
+  auto columns =
+      columns_of_groups(groups, [&](SaveColumns group) { return columns_of(group, num_classes); });
+  if (!has_scores) leave_out_scores(columns);
+  return columns;
 }
 
 std::vector<ClassColumn> retained_class_columns(std::int64_t num_classes, bool with_scores) {

@@ -23,9 +23,9 @@ struct ClassSource {
 };
 using ClassColumn = Column<ClassSource>;
 
-// The columns of the groups asked for, in order of name.
+// The columns of the groups asked for, in order of name; without scores those that need none.
 std::vector<ClassColumn> class_columns(const std::vector<SaveColumns>& groups,
-                                       std::int64_t num_classes);
+                                       std::int64_t num_classes, bool has_scores);
 
 // What it takes to count samples again: the rows themselves as bytes; where it takes their order,
 // the probability of each class too.

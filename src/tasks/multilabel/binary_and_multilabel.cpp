@@ -8,11 +8,13 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
+#include <tally/metrics/decided_classes.hpp>
 #include <tally/metrics/multilabel_pass.hpp>
 
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
 #include "multilabel/multilabel_columns.hpp"
+#include "predicted_classes.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 // Throws Error(usage). Logits are made of the model's own scores, which must be logits then. "topk"
 // ranks several classes that exclude each other, which neither task has.
 void check_label_columns(const TaskOptions& options) {
+  if (!has_scores(options)) return check_saves_no_scores(options);
   if (is_saved(SaveColumns::logits, options) && options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
                 format("logits cannot be saved of a model that returns {}", name(options.outputs)),
@@ -29,13 +32,6 @@ void check_label_columns(const TaskOptions& options) {
     throw Error(ErrorKind::usage, format("the task {} has no topk to save", options.task),
                 "Use --save probabilities.");
   }
-}
-
-metrics::MetricOptions metric_options(const TaskOptions& options) {
-  metrics::MetricOptions made = options.metrics;
-  // Binary and multilabel share this class but not their metrics, which are chosen by name.
-  made.task = options.task;
-  return made;
 }
 
 // These are the settings that all scorers of the task share, and that outlive them.
@@ -50,8 +46,12 @@ struct MultilabelConfig {
         resample_metrics(without_matrix(metrics.options())),
         columns(is_binary ? binary_columns(given.save)
                           : multilabel_columns(given.save, num_labels)) {
+    if (!has_scores(given)) leave_out_scores(columns);
     if (given.keep_rows || metrics.needs_order()) retained = retained_label_columns(num_labels);
   }
+
+  // The shape of a row's decisions, as classes_in() takes it.
+  std::int64_t num_decisions() const { return is_binary ? 0 : num_labels; }
 
   void check_shape(std::span<const std::int64_t> shape) const {
     const bool fits =
@@ -84,6 +84,16 @@ struct MultilabelConfig {
   std::vector<LabelColumn> retained;
 };
 
+void collect_labels(const MultilabelConfig& config, const TensorView& scores,
+                    const metrics::LabelStatistics& stats, CollectedBatch& collected) {
+  collected.not_finite = not_finite_of(stats.rows);
+  const metrics::MetricOptions& options = config.metrics.options();
+  const LabelSource source{scores, stats.view(), options.ignore_index.value_or(0),
+                           static_cast<float>(options.threshold)};
+  record(source, std::ssize(stats.rows), config.columns, collected.records);
+  record(source, std::ssize(stats.rows), config.retained, collected.retained);
+}
+
 class LabelScorer : public BatchScorer {
  public:
   LabelScorer(const MultilabelConfig& config, std::int64_t max_samples,
@@ -108,12 +118,7 @@ class LabelScorer : public BatchScorer {
     // Whether the values are of the expected kind is known only now that the stream has passed the
     // batch.
     check_kind(stats.wrong_kind_row, first_index_, config_.options.outputs);
-    collected.not_finite = not_finite_of(stats.rows);
-    const metrics::MetricOptions& options = config_.metrics.options();
-    const LabelSource source{scores_.view(), stats.view(), options.ignore_index.value_or(0),
-                             static_cast<float>(options.threshold)};
-    record(source, std::ssize(stats.rows), config_.columns, collected.records);
-    record(source, std::ssize(stats.rows), config_.retained, collected.retained);
+    collect_labels(config_, scores_.view(), stats, collected);
   }
 
  private:
@@ -124,6 +129,34 @@ class LabelScorer : public BatchScorer {
   std::int64_t first_index_ = 0;
 };
 
+// Of saved predictions without scores, on the CPU.
+class DecisionScorer : public BatchScorer {
+ public:
+  explicit DecisionScorer(const MultilabelConfig& config) : config_(config) {}
+
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
+    const TensorView& output = classes_in(batch.outputs, config_.num_decisions());
+    check_rows(batch);
+    const auto decisions =
+        metrics::decided_classes(output, batch.first_index, batch.num_samples, kNumDecisions);
+    metrics::compute_decided_labels(
+        decisions, label_of(batch, config_.options, config_.label_position), batch.first_index,
+        batch.num_samples, config_.options.metrics.ignore_index, stats_);
+    config_.metrics.update(stats_.view(), counts.on_host());
+  }
+
+  void collect(CollectedBatch& collected) override {
+    collect_labels(config_, no_scores_, stats_, collected);
+  }
+
+ private:
+  static constexpr std::int64_t kNumDecisions = 2;  // a label is predicted, or not
+
+  const MultilabelConfig& config_;
+  TensorView no_scores_;
+  metrics::LabelStatistics stats_;
+};
+
 class Labelwise : public CountingTask<MultilabelConfig>, public ClassScores {
  public:
   explicit Labelwise(const TaskOptions& options) : CountingTask(options) {
@@ -132,12 +165,16 @@ class Labelwise : public CountingTask<MultilabelConfig>, public ClassScores {
 
   Capabilities capabilities() const override { return {.class_scores = this}; }
 
+  std::vector<std::string> notes() const override { return notes_without_scores(config_.metrics); }
+
   void check_outputs(std::span<const TensorView> outputs) const override {
-    config_.check_shape(scores_in(outputs).shape);
+    if (has_scores(config_.options)) return config_.check_shape(scores_in(outputs).shape);
+    classes_in(outputs, config_.num_decisions());
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                            const device::Device& device) const override {
+    if (!has_scores(config_.options)) return std::make_unique<DecisionScorer>(config_);
     return std::make_unique<LabelScorer>(config_, max_samples, device);
   }
 

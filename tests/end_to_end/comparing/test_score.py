@@ -51,7 +51,7 @@ def test_answers_of_a_run(evaluate: Evaluate, score: Evaluate, tmp_path: Path) -
 
 
 def test_what_cannot_be_scored(small_case: Small, evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
-    labels_only = evaluate(small_case.model, small_case.data).folder / "predictions.h5"
+    best_only = evaluate(small_case.model, small_case.data, "--save", "topk").folder / "predictions.h5"
     squad = prepare(tmp_path, V11)
     texts = {}
     for name, text in (("no.json", "{"), ("list.json", "[]"), ("number.json", '{"q3": 1}'), ("null.json", '{"q3": null}')):
@@ -62,8 +62,8 @@ def test_what_cannot_be_scored(small_case: Small, evaluate: Evaluate, tally: Pro
         file.attrs["tally_predictions"] = 1
         file["logits"] = [[0.0, 1.0]]
     for predictions, data, code, words in (
-        (labels_only, small_case.data, 3, "has no column logits or probabilities to score for multiclass. Evaluate with --save logits"),
-        (labels_only, squad, 3, "has no column id or prediction"),
+        (best_only, small_case.data, 3, "has no column logits, probabilities or prediction to score for multiclass."),
+        (best_only, squad, 3, "has no column id or prediction"),
         (other, small_case.data, 3, "has 103 samples, but /logits of"),
         (small_case.data, small_case.data, 3, "holds no predictions"),
         (tmp_path / "missing.h5", small_case.data, 3, "missing.h5' cannot be read"),
