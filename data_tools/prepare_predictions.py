@@ -11,7 +11,10 @@ line names the columns) or a parquet file (with pyarrow). --data is the data set
     regression            C values, or a map of the size of the data set's labels
     segmentation          a mask of the size of the data set's labels: the class of each pixel
 
---outputs says which scores they are, as for `tally evaluate`. Columns that are named like the classes may stand in any order.
+or, with --outputs classes, only what is predicted: the class of multiclass and binary, in texts also by its name in the data
+set; 0 or 1 for each label of multilabel. Metrics that need scores cannot be computed of these.
+
+--outputs says which scores they are, as for `tally score`. Columns that are named like the classes may stand in any order.
 
 Rows are in the data set's order, or say which sample they are of: by a column (of .npz an array) `index`, or `name`, which
 is looked for among the data set's /samples/name. Each sample must be there exactly once. NaN and infinities are refused,
@@ -94,7 +97,7 @@ def write_attributes(file: PredictionFile, rule: PredictionRule, args: argparse.
     file.set_attribute("task", rule.scored.task)
     file.set_attribute("data", str(args.data))
     file.set_attribute("model", str(args.input))
-    if rule.column != "prediction":
+    if rule.says_outputs:
         file.set_attribute("outputs", rule.outputs)
     if rule.scored.num_classes:
         file.set_attribute("num_classes", str(rule.scored.num_classes))

@@ -11,11 +11,11 @@ from .scored_set import ScoredSet
 
 LOGITS, LOG_PROBABILITIES, PROBABILITIES, CLASSES, VALUES = "logits", "log-probabilities", "probabilities", "classes", "values"
 OUTPUTS = (LOGITS, LOG_PROBABILITIES, PROBABILITIES, CLASSES, VALUES)
-_SCORES = (LOGITS, LOG_PROBABILITIES, PROBABILITIES)
+_SCORES_OR_CLASSES = (LOGITS, LOG_PROBABILITIES, PROBABILITIES, CLASSES)
 _OF_TASK = {
-    "binary": _SCORES,
-    "multiclass": _SCORES,
-    "multilabel": _SCORES,
+    "binary": _SCORES_OR_CLASSES,
+    "multiclass": _SCORES_OR_CLASSES,
+    "multilabel": _SCORES_OR_CLASSES,
     "regression": (VALUES,),
     "segmentation": (CLASSES,),
 }
@@ -32,8 +32,6 @@ def outputs_of(asked: str | None, scored: ScoredSet) -> str:
         )
     if asked is None and len(known) > 1:
         raise UsageError(f"say what the predictions are: --outputs {', '.join(known[:-1])} or {known[-1]}")
-    if asked == CLASSES and asked not in known:
-        raise UsageError(f"--outputs classes: for {scored.task} `tally score` needs scores; classes alone have none")
     if asked is not None and asked not in known:
         raise UsageError(f"--outputs {asked}: predictions for {scored.task} are {', '.join(known)}")
     return asked or known[0]
@@ -51,6 +49,12 @@ class PredictionRule:
 
     def __post_init__(self) -> None:
         self._order = self._order_by_class()
+        self._numbers = _numbers_of_names(self.scored) if self._has_one_class else {}
+
+    @property
+    def says_outputs(self) -> bool:
+        """Whether predictions for the task may be of several kinds."""
+        return len(_OF_TASK[self.scored.task]) > 1
 
     @property
     def column(self) -> str:
@@ -61,9 +65,19 @@ class PredictionRule:
 
     @property
     def dtype(self) -> str:
+        """That of the run that would have saved them."""
         if self.outputs != CLASSES:
             return "float32"
+        if self._has_one_class:
+            return "int64"
+        if self.scored.task == "multilabel":
+            return "uint8"
         return "uint8" if self.scored.num_classes <= _MOST_BYTE_CLASSES else "int32"
+
+    @property
+    def _has_one_class(self) -> bool:
+        """Of a row, so that it may be given by its name."""
+        return self.outputs == CLASSES and self.scored.task in ("binary", "multiclass")
 
     def convert(self, values: np.ndarray, first_row: int) -> np.ndarray:
         """Rows [n, ...] as they are stored. Raises DataError that names the first row that is wrong."""
@@ -89,6 +103,8 @@ class PredictionRule:
         num_classes = scored.num_classes
         if task == "segmentation" or len(scored.label_shape) == 2:  # masks, maps
             expected = [scored.label_shape]
+        elif self._has_one_class:
+            expected = [(), (1,)]
         elif task == "binary":
             expected = [(), (1,), (2,)]
         else:
@@ -119,13 +135,25 @@ class PredictionRule:
         return stored
 
     def _classes(self, values: np.ndarray, first_row: int) -> np.ndarray:
-        last = self.scored.num_classes - 1
-        if values.dtype.kind == "U":
+        last = 1 if self.scored.task == "multilabel" else self.scored.num_classes - 1
+        is_text, given = values.dtype.kind == "U", values
+        if is_text and self._numbers:
+            values = self._numbered(values, first_row)
+        if is_text:
             values = self._parsed(values, first_row)
         numbers = np.where(np.isfinite(values), values, -1)
         numbers = np.where(numbers == np.floor(numbers), numbers, -1)
-        self._refuse(values, (numbers < 0) | (numbers > last), first_row, f"expected 0..{last}")
+        self._refuse(given, (numbers < 0) | (numbers > last), first_row, f"expected 0..{last}")
         return numbers.astype(self.dtype)
+
+    def _numbered(self, texts: np.ndarray, first_row: int) -> np.ndarray:
+        """Names of classes become their numbers, as texts."""
+        said = [self._numbers.get(text, text) for text in texts.tolist()]
+        self._refuse(texts, np.array([text is None for text in said]), first_row,
+                     "which is the name of one class and the number of another; write numbers in a .npy file")  # fmt: skip
+        is_unknown = np.array([not _is_number(str(text)) for text in said])
+        self._refuse(texts, is_unknown, first_row, f"expected a class of '{self.scored.path}', its name or its number")
+        return np.array(said, str)
 
     def _parsed(self, values: np.ndarray, first_row: int) -> np.ndarray:
         try:
@@ -143,6 +171,15 @@ class PredictionRule:
         inside = f", value [{', '.join(map(str, at[1:]))}]" if len(at) > 1 else ""
         place = self.table.place_of(first_row + at[0])
         raise DataError(f"'{self.source}', {place}{inside}: {str(values[at])[:64]!r}, {expected}".replace("'nan'", "NaN"))
+
+
+def _numbers_of_names(scored: ScoredSet) -> dict[str, str | None]:
+    """The numbers of the classes by their names; None where a name may as well be the number of another class."""
+    found: dict[str, str | None] = {}
+    for number, name in enumerate(scored.class_names):
+        is_other = name.isdecimal() and int(name) < scored.num_classes and int(name) != number
+        found[name] = None if is_other or name in found else str(number)
+    return found
 
 
 def _form(shape: tuple[int, ...]) -> str:

@@ -130,6 +130,9 @@ KINDS = [
     ("binary", 2, "logits", scores(), "logits", "float32"),
     ("binary", 2, "logits", scores(2), "logits", "float32"),
     ("multilabel", 4, "logits", scores(4), "logits", "float32"),
+    ("multiclass", CLASSES, "classes", np.arange(SAMPLES) % CLASSES, "prediction", "int64"),
+    ("binary", 2, "classes", (scores() > 0), "prediction", "int64"),
+    ("multilabel", 4, "classes", (scores(4) > 0).astype(np.float64), "prediction", "uint8"),
     ("regression", 1, None, scores(), "prediction", "float32"),
     ("regression", 2, "values", scores(2), "prediction", "float32"),
     ("segmentation", CLASSES, None, (scores(4, 5) > 0).astype(np.int32), "prediction", "uint8"),
@@ -148,7 +151,7 @@ def test_kinds(
     columns, attributes, _ = convert(tmp_path / "in.npy", data, *options)
     assert sorted(columns) == sorted(["index", column])
     assert columns[column].dtype == dtype and (columns[column] == values).all()
-    assert ("outputs" in attributes) == (column != "prediction")
+    assert attributes.get("outputs") == (outputs.encode() if task in ("multiclass", "binary", "multilabel") else None)
 
 
 def test_columns_of_classes_stand_in_any_order(data: Path, convert: Convert, tmp_path: Path, fail: Tool) -> None:
@@ -160,12 +163,6 @@ def test_columns_of_classes_stand_in_any_order(data: Path, convert: Convert, tmp
     words = ["--input", source, "--data", data, "--outputs", "logits"]
     fail(NAME, *words, code=3, says="has columns with names of classes, but not those of")
     fail(NAME, *words, "--columns", "cat,dot", code=2, says="has no column 'dot'")
-
-
-def test_classes_alone_are_refused(data: Path, tmp_path: Path, fail: Tool) -> None:
-    np.save(tmp_path / "in.npy", np.arange(SAMPLES) % CLASSES)
-    words = ["--input", tmp_path / "in.npy", "--data", data, "--outputs", "classes"]
-    fail(NAME, *words, code=2, says="needs scores; classes alone have none")
 
 
 def test_what_is_rounded_is_counted(data: Path, convert: Convert, tmp_path: Path, fail: Tool) -> None:
