@@ -10,11 +10,11 @@
 #include <system_error>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/file_stamp.hpp>
 #include <tally/base/format.hpp>
 
 #include "attributes.hpp"
 #include "dataset_impl.hpp"
-#include "file_stamp.hpp"
 #include "links.hpp"
 #include "storage.hpp"
 
@@ -144,17 +144,11 @@ const std::filesystem::path& Reader::path() const { return impl_->subject.path; 
 std::int64_t Reader::file_bytes() const { return impl_->file_bytes; }
 
 void Reader::require_unchanged() const {
-  const FileStamp now = stamp_of(*impl_->descriptor, impl_->subject);
-  if (now == impl_->opened) return;
-  fail(impl_->subject, "",
-       format("changed while it was read: {}; when it was opened: {}", now.text(),
-              impl_->opened.text()),
-       "Let nothing write to the file while it is in use, and run again.");
+  const std::string change = change_since(impl_->opened, impl_->descriptor->get());
+  if (!change.empty()) fail(impl_->subject, "", change, kLeaveAlone);
 }
 
-std::string Reader::stamp() const {
-  return format("{}, inode {}", impl_->opened.text(), impl_->opened.inode);
-}
+std::string Reader::stamp() const { return impl_->opened.text_with_inode(); }
 
 void Reader::refuse_indirections() const {
   const auto lock = lock_library();

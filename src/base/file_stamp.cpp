@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "file_stamp.hpp"
+#include <tally/base/file_stamp.hpp>
 
 #include <sys/stat.h>
 
 #include <array>
+#include <cerrno>
 #include <ctime>
 
+#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-namespace tally::hdf5 {
+namespace tally {
 
 std::optional<FileStamp> FileStamp::of(int descriptor) {
   struct stat status {};
@@ -29,4 +31,14 @@ std::string FileStamp::text() const {
   return format("{} bytes, written {}.{:09} UTC", bytes, shown.data(), nanoseconds);
 }
 
-}  // namespace tally::hdf5
+std::string FileStamp::text_with_inode() const { return format("{}, inode {}", text(), inode); }
+
+std::string change_since(const FileStamp& opened, int descriptor) {
+  const auto now = FileStamp::of(descriptor);
+  if (!now) return format("cannot be examined ({})", errno_text(errno));
+  if (*now == opened) return {};
+  return format("changed while it was read: {}; when it was opened: {}", now->text(),
+                opened.text());
+}
+
+}  // namespace tally
