@@ -10,10 +10,9 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/hdf5/reader.hpp>
+#include <tally/data/row_source.hpp>
 
 #include "dataset_error.hpp"
-#include "reading/column_reader.hpp"
 #include "reading/renumbered_classes.hpp"
 #include "schema/allowed_values.hpp"
 #include "schema/columns.hpp"
@@ -23,26 +22,17 @@
 namespace tally::data {
 
 struct DataSet::Impl {
-  // A dataset of another file, read in the place of the inputs.
-  struct Other {
-    Other(hdf5::Reader opened, hdf5::Dataset dataset)
-        : file(std::move(opened)),
-          path(dataset.info().path),
-          rows(file.path(), std::move(dataset), ChecksumTable()) {}
-    hdf5::Reader file;
-    std::string path;
-    ColumnReader rows;
-  };
-
   Impl(const std::filesystem::path& path, Targets targets)
       : files(path, targets), info(files.info()) {}
 
   JoinedFiles files;
   DataSetInfo info;
-  std::optional<Other> other;
+  std::shared_ptr<RowSource> other;  // of the only input
   std::optional<RenumberedClasses> renumbered;
 
-  bool is_other(const ColumnInfo& column) const { return other && column.path == other->path; }
+  bool is_other(const ColumnInfo& column) const {
+    return other && column.path == other->column().path;
+  }
   void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                  std::span<std::byte> out, RowCheck check);
   void require_unchanged() const;
@@ -79,7 +69,7 @@ const ColumnInfo& DataSetInfo::target(std::string_view name) const {
 
 void DataSet::Impl::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                               std::span<std::byte> out, RowCheck check) try {
-  if (is_other(column)) return other->rows.read(first, count, out);
+  if (is_other(column)) return other->read(first, count, out);
   files.read_rows(column, first, count, out, check);
   if (check == RowCheck::checksums_only || !renumbered || !is_label(column)) return;
   renumbered->apply(column, out.first(to_size(count * column.row_bytes())));
@@ -92,38 +82,34 @@ void DataSet::Impl::read_rows(const ColumnInfo& column, std::int64_t first, std:
 
 void DataSet::Impl::require_unchanged() const {
   files.require_unchanged();
-  if (other) other->file.require_unchanged();
+  if (other) other->require_unchanged();
 }
 
 DataSet::DataSet(const std::filesystem::path& path, Targets targets)
     : impl_(std::make_unique<Impl>(path, targets)) {}
 
 DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : DataSet(path) {
-  hdf5::Reader file(other.file, ErrorKind::dataset, "predictions file");
-  hdf5::Dataset dataset = file.dataset(other.dataset);
+  impl_->other = other.rows;
+  impl_->files.leave_inputs_out();
   DataSetInfo& info = impl_->info;
   // The saved scores stand in the place of the inputs. Lengths belong to the inputs that they
   // replace.
-  info.columns.inputs = {column_of(dataset.info())};
+  info.columns.inputs = {other.rows->column()};
   info.columns.lengths.reset();
-  const std::int64_t num_rows = info.columns.inputs[0].num_rows;
-  const std::int64_t wanted = other.samples_wanted > 0
-                                  ? std::min(other.samples_wanted, info.num_samples)
-                                  : info.num_samples;
+  const std::int64_t num_rows = info.columns.inputs[0].num_rows, limit = other.samples_wanted;
+  const std::int64_t wanted = limit > 0 ? std::min(limit, info.num_samples) : info.num_samples;
   if (num_rows < wanted || num_rows > info.num_samples) {
     throw_dataset_error(
         path, "",
-        format("has {} samples{}, but {} of '{}' has {} rows", info.num_samples,
+        format("has {} samples{}, but {} has {} rows", info.num_samples,
                wanted < info.num_samples ? format(", of which {} are to be scored", wanted) : "",
-               other.dataset, other.file.string(), num_rows),
+               other.rows->place(), num_rows),
         num_rows < wanted && num_rows > 0
             ? format("Name the data set that was predicted, or score as many as were, with "
                      "--limit {}.",
                      num_rows)
             : "Name the data set that was predicted.");
   }
-  impl_->files.leave_inputs_out();
-  impl_->other.emplace(std::move(file), std::move(dataset));
 }
 
 DataSet::DataSet(DataSet&&) noexcept = default;
@@ -146,12 +132,11 @@ void DataSet::read_rows(const ColumnInfo& column, std::int64_t first, std::int64
 
 void DataSet::expect(plan::SampleRange samples, int threads) {
   impl_->files.expect(samples, threads);
-  if (impl_->other) impl_->other->rows.expect(samples, threads);
+  if (impl_->other) impl_->other->expect(samples, threads);
 }
 
 std::int64_t DataSet::staged_bytes(plan::SampleRange samples) const {
-  const std::int64_t bytes = impl_->files.staged_bytes(samples);
-  return impl_->other ? bytes + impl_->other->rows.staged_bytes(samples) : bytes;
+  return impl_->files.staged_bytes(samples);
 }
 
 std::int64_t DataSet::stage(plan::SampleRange samples, const std::filesystem::path& folder) {
@@ -160,7 +145,6 @@ std::int64_t DataSet::stage(plan::SampleRange samples, const std::filesystem::pa
   // before anything is copied.
   const auto copy = std::make_shared<StagedFile>(folder, bytes);
   impl_->files.stage(copy, samples);
-  if (impl_->other) impl_->other->rows.stage(copy, samples);
   return bytes;
 }
 
@@ -168,11 +152,11 @@ void DataSet::require_unchanged() const { impl_->require_unchanged(); }
 
 std::string DataSet::stamp() const {
   const std::string own = impl_->files.stamp();
-  return impl_->other ? format("{}; {}", own, impl_->other->file.stamp()) : own;
+  return impl_->other ? format("{}; {}", own, impl_->other->stamp()) : own;
 }
 
 std::int64_t DataSet::bytes_read() const {
-  return impl_->files.bytes_read() + (impl_->other ? impl_->other->rows.bytes_read() : 0);
+  return impl_->files.bytes_read() + (impl_->other ? impl_->other->bytes_read() : 0);
 }
 
 std::string DataSet::identity() const { return impl_->files.identity(); }

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include <tally/data/data_set.hpp>
+#include <tally/data/row_source.hpp>
 #include <tally/hdf5/reader.hpp>
 
 #include "expect_error.hpp"
@@ -78,7 +79,7 @@ TEST_F(Rewritten, TheFileOfAnotherInputCounts) {
     raw::dataset(file, "/inputs/image", H5T_IEEE_F32LE, {10, 5}, scores.data());
   });
   make_old(folder_ / "scores.h5");
-  const DataSet data_set(path_, {folder_ / "scores.h5", "/inputs/image"});
+  const DataSet data_set(path_, {.rows = hdf5_rows(folder_ / "scores.h5", "/inputs/image")});
   EXPECT_NO_THROW(data_set.require_unchanged());
   change_a_pixel(folder_ / "scores.h5");
   refused(data_set, "predictions file '");

@@ -115,10 +115,10 @@ enum class Targets { read, left_out };
 // What read_rows checks besides the checksums.
 enum class RowCheck { values, checksums_only };
 
-// A dataset of another file that is read in the place of a data set's inputs.
+// What is read in the place of a data set's inputs.
+class RowSource;
 struct OtherInput {
-  std::filesystem::path file;
-  std::string dataset;              // "/logits"
+  std::shared_ptr<RowSource> rows;
   std::int64_t samples_wanted = 0;  // the first ones, if the file lacks others; 0: all
 };
 
