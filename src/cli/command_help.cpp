@@ -129,7 +129,8 @@ std::string command_help(std::string_view command) {
         "[mpirun -n P] tally score --predictions P --data D [options]",
         "Scores predictions that were saved, with the same metrics as 'evaluate':\n"
         "what a predictions.h5 holds (of classes logits or probabilities, of images masks, by\n"
-        "--save), answers to questions, also in SQuAD's form {\"question id\": \"answer\", …}, or\n"
+        "--save), the same as numpy's .npy or as CSV, in the data set's order and with --outputs,\n"
+        "answers to questions, also in SQuAD's form {\"question id\": \"answer\", …}, or\n"
         "detections, also in COCO's form of results. Runs no model.",
         config::RunKind::predictions);
   }

@@ -66,10 +66,9 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        "predict: save what the model returns, score nothing",
        "the data set's attribute", words(run.scoring.task)},
       {kMetrics, "outputs", "KIND",
-       "what the model returns: logits, log-probabilities, probabilities; what saved predictions "
-       "are (tally score): also classes, without scores",
+       "what the model returns: logits, log-probabilities, probabilities",
        "the model card's, else logits",
-       one_of(run.scoring.outputs, {"logits", "log-probabilities", "probabilities", "classes"})},
+       one_of(run.scoring.outputs, {"logits", "log-probabilities", "probabilities"})},
       {kMetrics, "classes-by", "HOW",
        "which class of the model a label means: index: the one of its number; name: the one of its "
        "class's name; auto: of its number, and the same names in another order are refused",
@@ -254,8 +253,16 @@ OptionTable run_table(RunConfig& run, std::string& config_file, RunKind kind) {
     leave_out(table, kOfModels);
     // It stands where --model stands in the help of the other commands.
     table.insert(table.begin(), {kFiles, "predictions", "FILE",
-                                 "a predictions.h5, SQuAD's predictions.json, or COCO's results",
+                                 "a predictions.h5, a .npy or .csv file (with --outputs), SQuAD's "
+                                 "predictions.json, or COCO's results",
                                  "", words(run.files.predictions), Presence::required});
+    Option& outputs = *std::ranges::find(table, "outputs", &Option::name);
+    outputs.help =
+        "what the predictions are: logits, log-probabilities, probabilities, classes; of "
+        "regression values";
+    outputs.default_words = "what a predictions.h5 says";
+    outputs.binding = one_of(run.scoring.outputs,
+                             {"logits", "log-probabilities", "probabilities", "classes", "values"});
   }
   if (kind == RunKind::checkpoints) {
     leave_out(table, kOfOneRun);

@@ -16,10 +16,15 @@ namespace tally::app {
 std::shared_ptr<data::RowSource> npy_rows(const std::filesystem::path& path,
                                           const std::string& name);
 
-// Rows of float32. The first line names the columns; where names are those of the classes, they
-// must stand in the order of the classes. Throws Error(dataset).
+// What the cells of a CSV file are: float32, a row of scores or values; int64, classes, of which a
+// single column has rows of one value.
+enum class CsvCells { numbers, classes };
+
+// The first line names the columns; where names are those of the classes, they must stand in the
+// order of the classes. Throws Error(dataset).
 std::shared_ptr<data::RowSource> csv_rows(const std::filesystem::path& path,
                                           const std::string& name,
-                                          const std::vector<std::string>& class_names);
+                                          const std::vector<std::string>& class_names,
+                                          CsvCells cells = CsvCells::numbers);
 
 }  // namespace tally::app

@@ -30,6 +30,11 @@ std::optional<std::string> take_quoted(std::string_view& rest) {
   }
 }
 
+// Other programs write a plus sign, which std::from_chars() does not read.
+std::string_view without_plus(std::string_view cell) {
+  return cell.size() > 1 && cell[0] == '+' && cell[1] != '-' ? cell.substr(1) : cell;
+}
+
 // A number that float32 cannot hold: 0 where it is too near to 0, none where it is too large.
 std::optional<float> number_out_of_range(std::string_view text) {
   double value = 0;
@@ -79,13 +84,20 @@ std::optional<std::string_view> NumberCells::next() {
 
 std::optional<float> csv_number(std::string_view cell) {
   if (cell.size() > kLongestCell) return std::nullopt;
-  // Other programs write a plus sign, which std::from_chars() does not read.
-  if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') cell.remove_prefix(1);
+  cell = without_plus(cell);
   float value = 0;
   const auto [end, failure] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (end != cell.data() + cell.size()) return std::nullopt;
   if (failure == std::errc::result_out_of_range) return number_out_of_range(cell);
   return failure == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::int64_t> csv_integer(std::string_view cell) {
+  cell = without_plus(cell);
+  std::int64_t value = 0;
+  const auto [end, failure] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (failure != std::errc{} || end != cell.data() + cell.size()) return std::nullopt;
+  return value;
 }
 
 }  // namespace tally::app

@@ -2,6 +2,7 @@
 // Cells of a line of comma-separated values (RFC 4180), and the numbers that they are.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,5 +32,7 @@ class NumberCells {
 // The float32 that is nearest to a decimal number; a tiny one is 0. "inf" and "nan" are numbers, in
 // upper and lower case. None for other texts, for longer ones, and for what is too large.
 std::optional<float> csv_number(std::string_view cell);
+// None for what is no integer of 64 bits: "3.0" is none.
+std::optional<std::int64_t> csv_integer(std::string_view cell);
 
 }  // namespace tally::app

@@ -133,20 +133,28 @@ class CsvRows final : public data::RowSource {
     for (std::int64_t row = 0; row < count; ++row) {
       const std::string_view line = take_line(lines.rest);
       if (line.empty()) file_.fail(" has fewer lines than when it was opened", kLeaveAlone);
-      parse(line, lines.offset_of(line), out.subspan(to_size(row * row_bytes), to_size(row_bytes)));
+      const auto place = out.subspan(to_size(row * row_bytes), to_size(row_bytes));
+      if (column().dtype == DType::i64) {
+        parse(line, lines.offset_of(line), csv_integer, "an integer", place);
+      } else {
+        parse(line, lines.offset_of(line), csv_number, "a number of 32 bits", place);
+      }
     }
   }
 
-  // at: where the line begins in the file.
-  void parse(std::string_view line, std::int64_t at, std::span<std::byte> out) const {
-    const std::int64_t expected = column().row_shape.front();
+  // at: where the line begins in the file. read: of a cell, nothing where it is not `wanted`.
+  template <class Number>
+  void parse(std::string_view line, std::int64_t at,
+             std::optional<Number> (*read)(std::string_view), std::string_view wanted,
+             std::span<std::byte> out) const {
+    const std::int64_t expected = num_elements(column().row_shape);
     NumberCells cells(line);
     std::int64_t found = 0;
     while (const auto cell = cells.next()) {
-      const auto number = csv_number(*cell);
-      if (!number) refuse(at, format("'{}', expected a number of 32 bits", shown(*cell)), found);
+      const auto number = read(*cell);
+      if (!number) refuse(at, format("'{}', expected {}", shown(*cell), wanted), found);
       if (found < expected) {
-        std::memcpy(out.data() + to_size(found) * sizeof(float), &*number, sizeof(float));
+        std::memcpy(out.data() + to_size(found) * sizeof(Number), &*number, sizeof(Number));
       }
       ++found;
     }
@@ -219,7 +227,8 @@ std::vector<std::string> read_names(const ArrayFile& file, const Marks& marks) {
 
 std::shared_ptr<data::RowSource> csv_rows(const std::filesystem::path& path,
                                           const std::string& name,
-                                          const std::vector<std::string>& class_names) {
+                                          const std::vector<std::string>& class_names,
+                                          CsvCells cells) {
   ArrayFile file(path);
   Marks marks = LineScan(file).run();
   const auto names = read_names(file, marks);
@@ -227,8 +236,9 @@ std::shared_ptr<data::RowSource> csv_rows(const std::filesystem::path& path,
   data::ColumnInfo column;
   column.path = "/" + name;
   column.name = name;
-  column.dtype = DType::f32;
-  column.row_shape = {std::ssize(names)};
+  column.dtype = cells == CsvCells::classes ? DType::i64 : DType::f32;
+  const bool are_single = cells == CsvCells::classes && names.size() == 1;
+  column.row_shape = are_single ? Shape{} : Shape{std::ssize(names)};
   column.num_rows = marks.num_lines - 1;
   return std::make_shared<CsvRows>(std::move(file), std::move(marks), std::move(column));
 }

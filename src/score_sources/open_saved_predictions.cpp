@@ -15,6 +15,7 @@
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/score_sources/predictor_scores.hpp>
 
+#include "array_scores.hpp"
 #include "detection_scores.hpp"
 #include "saved_scores_and_texts.hpp"
 #include "text_scores.hpp"
@@ -57,20 +58,45 @@ std::unique_ptr<ScoreSource> open_detections(const comm::Communicator& comm, con
 // belongs to another data set.
 void require_hdf5(const Request& request) {
   if (hdf5::is_hdf5_file(request.path)) return;
-  throw Error(ErrorKind::dataset,
-              format("predictions file '{}' is no predictions.h5, of which the task {} is scored",
-                     printable(request.path), request.task),
-              "Name the predictions.h5 of a result, or the data set that these are of.");
+  const bool takes_arrays = task_traits(request.task).saved == SavedForm::scores;
+  throw Error(
+      ErrorKind::dataset,
+      format("predictions file '{}' is no predictions.h5{}, of which the task {} is scored",
+             printable(request.path), takes_arrays ? ", .npy or .csv file" : "", request.task),
+      takes_arrays
+          ? "Name the data set that these are of, or make a predictions.h5 of a .npz, .tsv "
+            "or .parquet file with data_tools/prepare_predictions.py."
+          : "Name the predictions.h5 of a result, or the data set that these are of.");
+}
+
+// What a predictions.h5 has of these tasks is no matter of choice, and no scores of some kind.
+void refuse_outputs_of_predicted(const Request& request) {
+  const bool is_predicted =
+      is_task(request.task, TaskKind::regression) || is_task(request.task, TaskKind::segmentation);
+  if (!is_predicted || request.config.scoring.outputs.empty()) return;
+  throw Error(ErrorKind::usage,
+              format("--outputs {} says nothing of a predictions.h5 for {}",
+                     request.config.scoring.outputs, request.task),
+              "Leave --outputs out.");
+}
+
+SavedScores scores_of(const Request& request) {
+  const std::string& asked = request.config.scoring.outputs;
+  const ArrayForm form = array_form(request.path);
+  if (form != ArrayForm::none) {
+    return array_scores(request.path, form, asked, request.data.set->info(), request.task);
+  }
+  require_hdf5(request);
+  refuse_outputs_of_predicted(request);
+  return find_scores(request.path, request.task, asked, request.data.file.digest);
 }
 
 // Scores take the place of the data set's inputs, so that reader, loop and scorers run as for a
 // model, whose predictor passes them on.
 void open_scores(const Request& request, SavedPredictionsInput& input, Notes& notes) {
-  require_hdf5(request);
-  auto scores = find_scores(request.path, request.task, request.config.scoring.outputs,
-                            request.data.file.digest);
-  scores.column.samples_wanted = request.config.scoring.limit;
-  input.set = std::make_unique<data::DataSet>(request.config.files.data, scores.column);
+  const SavedScores scores = scores_of(request);
+  input.set = std::make_unique<data::DataSet>(
+      request.config.files.data, data::OtherInput{scores.rows, request.config.scoring.limit});
   input.outputs = scores.outputs;
   input.source = predictor_scores();
   notes.add(scores.notes);

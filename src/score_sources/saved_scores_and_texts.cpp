@@ -31,23 +31,6 @@ constexpr const char* kWhat = "predictions file";
 
 constexpr const char* kPredicted = "prediction";
 
-// A model that returns probabilities has no logits; regression and segmentation have no scores but
-// what is predicted. The classes that are predicted come last: they tell less than any scores.
-std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
-  if (is_task(task, TaskKind::regression) || is_task(task, TaskKind::segmentation))
-    return {kPredicted};
-  if (outputs == "classes") return {kPredicted};
-  std::vector<std::string> columns;
-  if (outputs != "probabilities") columns.emplace_back("logits");
-  if (outputs.empty() || outputs == "probabilities") {
-    columns.emplace_back("probabilities");
-    // The probability of class 1, which --save labels gives.
-    if (is_task(task, TaskKind::binary)) columns.emplace_back("score");
-  }
-  if (outputs.empty() && task_traits(task).is_scored_of_classes) columns.emplace_back(kPredicted);
-  return columns;
-}
-
 // Names the --save value, or what else would give the column.
 std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::string_view task) {
   if (is_task(root_text(file, "task"), TaskKind::predict))
@@ -182,6 +165,23 @@ std::string root_text(const hdf5::Reader& file, std::string_view name) {
   return file.has_attribute("/", name) ? file.string_attribute("/", name) : std::string();
 }
 
+// A model that returns probabilities has no logits; regression and segmentation have no scores but
+// what is predicted. The classes that are predicted come last: they tell less than any scores.
+std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
+  if (is_task(task, TaskKind::regression) || is_task(task, TaskKind::segmentation))
+    return {kPredicted};
+  if (outputs == "classes") return {kPredicted};
+  std::vector<std::string> columns;
+  if (outputs != "probabilities") columns.emplace_back("logits");
+  if (outputs.empty() || outputs == "probabilities") {
+    columns.emplace_back("probabilities");
+    // The probability of class 1, which --save labels gives.
+    if (is_task(task, TaskKind::binary)) columns.emplace_back("score");
+  }
+  if (outputs.empty() && task_traits(task).is_scored_of_classes) columns.emplace_back(kPredicted);
+  return columns;
+}
+
 std::string other_data_note(const std::string& other) {
   return format(
       "these predictions were made of another data set, '{}': rows are taken to be the same",
@@ -208,7 +208,7 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
   // throws.
   const auto kind = kind_of(*found, task, outputs, root_text(file, "outputs"), path);
   if (kind == metrics::OutputKind::classes) require_integers(file, *found);
-  SavedScores scores{{.file = path, .dataset = "/" + *found}, kind, {}};
+  SavedScores scores{data::hdf5_rows(path, "/" + *found), kind, {}};
   const std::string predicted = root_text(file, "data_identity");
   // Nothing is compared where the file does not name its data set.
   if (!predicted.empty() && predicted != data_identity) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/config/run_options.hpp>
-#include <tally/data/data_set.hpp>
+#include <tally/data/row_source.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/metrics/output_kind_and_conventions.hpp>
 #include <tally/report/run_report.hpp>
@@ -30,17 +31,21 @@ inline std::string listed(const std::vector<std::string>& ids, bool are_all) {
   return format("{}{}", fmt::join(shown, ", "), are_all ? "" : ", …");
 }
 
-// A column of a predictions.h5 that stands for the model's output.
+// What stands for the model's output.
 struct SavedScores {
-  data::OtherInput column;
+  std::shared_ptr<data::RowSource> rows;
   metrics::OutputKind outputs = metrics::OutputKind::logits;
   std::vector<std::string> notes;  // what the user should know
 };
 
-// The column to score for `task`. What it holds is what --outputs (`outputs`) says, or without it
-// the file's attributes. Throws Error(dataset) for a file that is no predictions.h5 or lacks such a
-// column, naming the --save value that would give it; Error(usage) for an unknown word in
-// `outputs`.
+// Columns of a predictions.h5 that hold what is scored for `task`, if it is what --outputs
+// (`outputs`) says; the first one that is there is meant.
+std::vector<std::string> columns_for(std::string_view task, const std::string& outputs);
+
+// The column of a predictions.h5 to score for `task`. What it holds is what --outputs (`outputs`)
+// says, or without it the file's attributes. Throws Error(dataset) for a file that is no
+// predictions.h5 or lacks such a column, naming the --save value that would give it; Error(usage)
+// for an unknown word in `outputs`.
 SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
                         const std::string& data_identity);
 

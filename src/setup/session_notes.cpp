@@ -120,7 +120,10 @@ void note_unused_options(const EvaluationSession& session, Notes& notes) {
        "loss is asked for or saved");
   const TaskTraits& task = task_traits(session.scoring.task_name);
   const bool takes_any_kind = !task.depends_on_output_kind || is_rescoring_units(session);
-  note(!given.scoring.outputs.empty(), !takes_any_kind, "outputs",
+  // Of saved scores it says what the file holds, where that says nothing itself.
+  const bool says_what_is_saved =
+      !given.files.predictions.empty() && task.saved == SavedForm::scores;
+  note(!given.scoring.outputs.empty(), says_what_is_saved || !takes_any_kind, "outputs",
        "metric depends on what kind of scores there is");
   note(!given.scoring.class_weights.empty(), has_losses, "class-weights",
        "loss is asked for or saved");

@@ -11,6 +11,7 @@ import odd_models
 import pytest
 import small
 import test_tasks
+from array_predictions import check_logits
 from conftest import Evaluate, Result, Small
 from corrupt import BAD_DATA
 from launch import Program
@@ -101,3 +102,7 @@ def test_score_gives_what_evaluate_gave(small_case: Small, evaluate: Evaluate, s
     first = evaluate(small_case.model, small_case.data, "--save", "labels,logits")
     again = score(first.folder / "predictions.h5", small_case.data, ranks=3)
     assert again.report["metrics"] == first.report["metrics"]
+
+
+def test_arrays_are_scored_as_they_are(small_case: Small, evaluate: Evaluate, score: Evaluate, tmp_path: Path) -> None:
+    check_logits(small_case, evaluate, score, tmp_path, (1, 3))

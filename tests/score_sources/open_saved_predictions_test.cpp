@@ -88,11 +88,16 @@ TEST_F(OpenSavedPredictionsTest, WhatCannotBeReadIsRefusedForEveryTask) {
 TEST_F(OpenSavedPredictionsTest, JsonIsNotScoredWhereColumnsAre) {
   use_samples();
   const auto path = text_file("p.json", "{}");
-  for (const std::string task : {"multiclass", "regression", "multiple-choice"}) {
+  EXPECT_EQ(refused(ErrorKind::dataset, "multiple-choice", path),
+            "predictions file '" + path +
+                "' is no predictions.h5, of which the task multiple-choice is scored. Name the "
+                "predictions.h5 of a result, or the data set that these are of.");
+  for (const std::string task : {"multiclass", "regression"}) {
     EXPECT_EQ(refused(ErrorKind::dataset, task, path),
-              "predictions file '" + path + "' is no predictions.h5, of which the task " + task +
-                  " is scored. Name the predictions.h5 of a result, or the data set that these "
-                  "are of.");
+              "predictions file '" + path +
+                  "' is no predictions.h5, .npy or .csv file, of which the task " + task +
+                  " is scored. Name the data set that these are of, or make a predictions.h5 of a "
+                  ".npz, .tsv or .parquet file with data_tools/prepare_predictions.py.");
   }
 }
 

@@ -54,8 +54,8 @@ TEST_P(FoundScoresTest, AreOfTheColumnAndKindThatTheUserMeans) {
   if (!given.stored.empty()) file.set("outputs", given.stored);
   file.close();
   const auto found = find_scores(path(), given.task, given.asked, "");
-  EXPECT_EQ(found.column.file, path());
-  EXPECT_EQ(found.column.dataset, given.column);
+  EXPECT_EQ(found.rows->place(), given.column + " of '" + path() + "'");
+  EXPECT_EQ(found.rows->column().path, given.column);
   EXPECT_EQ(found.outputs, given.kind);
   EXPECT_THAT(found.notes, IsEmpty());
 }

@@ -32,8 +32,10 @@ struct FileOptions {
 
 // What is scored, and which metrics are computed.
 struct ScoringOptions {
-  std::string task;                 // empty: the data set's
-  std::string outputs;              // logits, log-probabilities, probabilities; empty: the card's
+  std::string task;  // empty: the data set's
+  // logits, log-probabilities, probabilities, of saved predictions also classes, values; empty: the
+  // card's, or that of the saved file.
+  std::string outputs;
   std::string classes_by = "auto";  // auto, name, index
   std::string valid_classes;        // file of the classes that are scored; empty: all
   std::vector<std::string> names;   // empty: the task's standard set
