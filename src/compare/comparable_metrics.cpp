@@ -21,11 +21,19 @@ metrics::MetricOptions choose_metrics(const std::string& task, const TwoRuns& ru
   require_same_classes(runs);
   metrics::MetricOptions options = options_of(task, runs.a.settings);
   options.names = asked;
+  options.has_scores = have_scores(runs);
+  options.has_label_sets = runs.a.run.find_attribute("label_sets").has_value();
+  // Smoothing is of the loss, of which there is none then.
+  if (!options.has_scores) options.label_smoothing = 0;
   // MetricSet replaces 'standard', 'all' and an empty list by full names, each of which is looked
   // at by itself.
-  const std::vector<std::string> wanted = metrics::MetricSet(options).options().names;
+  const metrics::MetricSet wanted(options);
+  for (const std::string& metric : wanted.without_scores()) {
+    pair.left_out.push_back(
+        {metric, format("needs scores, missing in {}", who(runs, has_classes_alone))});
+  }
   options.names.clear();
-  for (const std::string& metric : wanted) {
+  for (const std::string& metric : wanted.options().names) {
     // The difference of two matrices is no single number. A matrix that is merely part of a set is
     // dropped without a line in left_out.
     const bool is_matrix = metric.starts_with("confusion_");

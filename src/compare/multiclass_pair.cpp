@@ -172,6 +172,7 @@ void add_scores_of_both(const TwoRuns& runs, const metrics::MetricOptions& optio
                         std::vector<MulticlassRecord>& a, std::vector<MulticlassRecord>& b) {
   // From outputs on both sides every value is computed as in the reports. Otherwise the columns
   // give all but what needs scores, and scores are read only where a metric needs them.
+  if (!options.has_scores) return;
   const bool both_outputs = !has_no_outputs(runs.a) && !has_no_outputs(runs.b);
   const bool wants_scores = std::ranges::any_of(options.names, [](const std::string& metric) {
     return metric == "brier" || metric == "hinge" ||
@@ -201,8 +202,9 @@ ReadPair read_class_pair(const SavedRun& a, const SavedRun& b,
   ReadPair pair;
   const auto obstacle = [&](const std::string& metric) { return obstacle_of(metric, runs); };
   auto options = choose_metrics(std::string(this_task()), runs, names, obstacle, pair);
-  auto rows_a = rows_of_columns(a, runs.a.settings);
-  auto rows_b = rows_of_columns(b, runs.b.settings);
+  const auto read = options.has_scores ? rows_of_columns : rows_of_classes;
+  auto rows_a = read(a, runs.a.settings);
+  auto rows_b = read(b, runs.b.settings);
   require_same_labels(a, rows_a, b, rows_b);
   add_scores_of_both(runs, options, rows_a, rows_b);
   ClassScores scores = scores_in_order(runs, options);

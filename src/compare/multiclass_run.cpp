@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/metrics/decided_classes.hpp>
 #include <tally/metrics/multiclass_pass.hpp>
 
 namespace tally::compare {
@@ -36,10 +37,15 @@ class RowCheck {
  public:
   RowCheck(const SavedRun& run, const ScoringSettings& settings) : run_(run), settings_(settings) {}
 
-  void check(std::size_t i, const MulticlassRecord& row) const {
+  void check_classes(std::size_t i, const MulticlassRecord& row) const {
     const std::int64_t classes = settings_.num_classes;
     if (!row.ignored) expect("label", i, row.label, 0, classes - 1);
     expect("prediction", i, row.prediction, -1, classes - 1);
+  }
+
+  void check(std::size_t i, const MulticlassRecord& row) const {
+    const std::int64_t classes = settings_.num_classes;
+    check_classes(i, row);
     if (!row.finite || row.ignored) {
       expect("label_rank", i, row.label_rank, -1, -1);
     } else {
@@ -148,6 +154,20 @@ std::vector<MulticlassRecord> rows_of_columns(const SavedRun& run,
     row.confidence = columns.confidence[i];
     row.brier = row.hinge = std::numeric_limits<double>::quiet_NaN();
     check.check(i, row);
+  }
+  return rows;
+}
+
+std::vector<MulticlassRecord> rows_of_classes(const SavedRun& run,
+                                              const ScoringSettings& settings) {
+  const auto labels = run.column<std::int64_t>("label", "labels");
+  const auto predicted = run.column<std::int64_t>("prediction", "labels");
+  const RowCheck check(run, settings);
+  std::vector<MulticlassRecord> rows;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    rows.push_back(
+        metrics::decided_record(run.indices()[i], labels[i], predicted[i], settings.ignore_index));
+    check.check_classes(i, rows.back());
   }
   return rows;
 }

@@ -25,6 +25,11 @@ SavedScores saved_scores(const SavedRun& run, const ScoringSettings& settings);
 std::vector<metrics::MulticlassRecord> rows_of_columns(const SavedRun& run,
                                                        const ScoringSettings& settings);
 
+// The same of the columns index, label and prediction alone, as metrics::decided_records() has
+// them.
+std::vector<metrics::MulticlassRecord> rows_of_classes(const SavedRun& run,
+                                                       const ScoringSettings& settings);
+
 // Which statistics of a sample come from its scores.
 enum class FromScores { all, brier_and_hinge };
 // Examines the saved scores as `tally evaluate` does; for the second as probabilities rounded to

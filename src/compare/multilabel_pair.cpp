@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
@@ -28,9 +29,11 @@ class Predicted {
 
   bool has_label(std::int64_t i) const { return sample_.probabilities[i] > threshold_; }
 
-  ClassPrediction as_class() const {
+  // has_scores: else the probability only stands for what is predicted.
+  ClassPrediction as_class(bool has_scores) const {
     const float probability = sample_.probabilities[0];
     if (!sample_.row.finite) return {-1, probability};
+    if (!has_scores) return {has_label(0) ? 1 : 0, std::numeric_limits<double>::quiet_NaN()};
     return has_label(0) ? ClassPrediction{1, probability} : ClassPrediction{0, 1.0f - probability};
   }
 
@@ -158,8 +161,8 @@ Changes MultilabelPair::changes(std::int64_t most) const {
     return list_changes<ClassChanges>(most, [&](std::size_t i) -> ClassChange {
       return {.index = static_cast<std::int64_t>(a_.rows[i].index),
               .label = a_.targets[i],
-              .a = predicted(a_, i).as_class(),
-              .b = predicted(b_, i).as_class()};
+              .a = predicted(a_, i).as_class(metrics_.options().has_scores),
+              .b = predicted(b_, i).as_class(metrics_.options().has_scores)};
     });
   }
   return list_changes<LabelSetChanges>(most, [&](std::size_t i) -> LabelSetChange {
@@ -180,7 +183,8 @@ using metrics::OutputKind;
 constexpr const char* kOneDataSet = "Evaluate both models on one data set.";
 
 struct TwoLabelRuns {
-  explicit TwoLabelRuns(const TwoRuns& both) : runs(both), a(both.a), b(both.b) {}
+  explicit TwoLabelRuns(const TwoRuns& both)
+      : runs(both), a(both.a, have_scores(both)), b(both.b, have_scores(both)) {}
 
   const TwoRuns& runs;
   LabelRun a, b;
@@ -188,8 +192,9 @@ struct TwoLabelRuns {
 
 // The runs that hold less than `wanted` (the values of the enum ascend); empty if neither does.
 std::string who_lacks(const TwoLabelRuns& labels, SavedLabelScores wanted) {
-  return who(labels.runs,
-             [&](const KnownRun& known) { return LabelRun(known).saved_scores() < wanted; });
+  return who(labels.runs, [&](const KnownRun& known) {
+    return LabelRun(known, labels.a.uses_scores).saved_scores() < wanted;
+  });
 }
 
 std::optional<std::string> lack_of_probabilities(const TwoLabelRuns& labels) {

@@ -74,7 +74,7 @@ LabelColumns read_columns(const LabelRun& labels) {
           ? run.column<float>(probabilities, labels.is_binary ? "labels" : probabilities,
                               labels.row_shape)
           : stand_ins(columns.predictions);
-  columns.loss = run.column<float>("loss", "labels");
+  if (labels.uses_scores) columns.loss = run.column<float>("loss", "labels");
   return columns;
 }
 
@@ -113,7 +113,7 @@ MultilabelRecord row_of(const LabelRun& labels, const LabelColumns& columns, std
   row.scored =
       checked_cast<std::int32_t>(std::ssize(targets) - std::ranges::count(targets, kNotScored));
   row.finite = without == 0;
-  if (!row.finite || row.is_ignored()) return row;
+  if (!row.finite || row.is_ignored() || !labels.uses_scores) return row;
   if (!std::isfinite(columns.loss[i])) {
     labels.run.throw_dataset_error("loss", i, format("{}", columns.loss[i]), "a finite number");
   }
@@ -124,12 +124,13 @@ MultilabelRecord row_of(const LabelRun& labels, const LabelColumns& columns, std
 
 }  // namespace
 
-LabelRun::LabelRun(const KnownRun& known)
+LabelRun::LabelRun(const KnownRun& known, bool with_scores)
     : run(known.run),
       settings(known.settings),
       is_binary(is_task(run.attribute("task"), TaskKind::binary)),
-      has_logits(run.has_column("logits")),
-      has_probabilities(is_binary || run.has_column("probabilities")),
+      uses_scores(with_scores),
+      has_logits(uses_scores && run.has_column("logits")),
+      has_probabilities(uses_scores && (is_binary || run.has_column("probabilities"))),
       num_labels(is_binary ? 1 : settings.num_classes),
       row_shape(is_binary ? Shape{} : Shape{num_labels}),
       threshold(static_cast<float>(settings.threshold)) {}
@@ -146,7 +147,7 @@ LabelStatistics statistics_of_columns(const LabelRun& labels) {
   LabelColumns columns = read_columns(labels);
   for (std::size_t i = 0; i < columns.targets.size(); ++i) check_label(labels, columns, i);
   LabelStatistics stats;
-  for (std::size_t i = 0; i < columns.loss.size(); ++i) {
+  for (std::size_t i = 0; i < labels.run.indices().size(); ++i) {
     stats.rows.push_back(row_of(labels, columns, i));
   }
   stats.probabilities = std::move(columns.probabilities);

@@ -15,11 +15,13 @@ namespace tally::compare {
 enum class SavedLabelScores { predictions_only, probabilities, outputs };
 
 struct LabelRun {
-  explicit LabelRun(const KnownRun& known);
+  // with_scores: else its predictions alone are looked at, whatever was saved.
+  LabelRun(const KnownRun& known, bool with_scores);
 
   const SavedRun& run;
   const ScoringSettings& settings;
   bool is_binary;
+  bool uses_scores;
   bool has_logits;
   bool has_probabilities;  // of a binary run always: its column is "score"
   std::int64_t num_labels;

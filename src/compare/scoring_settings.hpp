@@ -49,6 +49,15 @@ struct TwoRuns {
   KnownRun a, b;
 };
 
+// Whether only classes were saved of a run, so that there are no scores at all.
+inline bool has_classes_alone(const KnownRun& known) {
+  return known.settings.outputs == metrics::OutputKind::classes;
+}
+// Whether neither is such a run: else both are compared by their classes.
+inline bool have_scores(const TwoRuns& runs) {
+  return !has_classes_alone(runs.a) && !has_classes_alone(runs.b);
+}
+
 // Error(dataset) unless both are of the same classes.
 void require_same_classes(const TwoRuns& runs);
 

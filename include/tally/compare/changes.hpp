@@ -26,7 +26,7 @@ struct ChangeCounts {
 // Of samples with one class each (multiclass, binary).
 struct ClassPrediction {
   std::int64_t predicted = 0;  // class; -1: none
-  double confidence = 0;       // NaN where there is no prediction
+  double confidence = 0;       // NaN where there is no prediction, or no score
 };
 
 struct ClassChange {

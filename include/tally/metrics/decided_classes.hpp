@@ -24,9 +24,12 @@ bool are_decided_classes(DType dtype);
 std::vector<std::int32_t> decided_classes(const TensorView& classes, std::int64_t first_index,
                                           std::int64_t num_rows, std::int64_t num_classes);
 
-// Records of samples with one class label each. label_rank, best_rank and worst_rank are 0 of a
+// The record of a sample with one class label. label_rank, best_rank and worst_rank are 0 of a
 // right prediction, 1 of a wrong one: at least one class is ahead of its label. Losses and
-// confidences are NaN.
+// confidence are NaN. predicted: -1 for none.
+MulticlassRecord decided_record(std::int64_t index, std::int64_t label, std::int64_t predicted,
+                                std::optional<std::int64_t> ignore_index);
+// Those of samples that follow one another.
 std::vector<MulticlassRecord> decided_records(std::span<const std::int32_t> classes,
                                               std::span<const std::int64_t> labels,
                                               std::int64_t first_index,

@@ -67,21 +67,28 @@ std::vector<std::int32_t> decided_classes(const TensorView& classes, std::int64_
   return decided;
 }
 
+MulticlassRecord decided_record(std::int64_t index, std::int64_t label, std::int64_t predicted,
+                                std::optional<std::int64_t> ignore_index) {
+  MulticlassRecord row;
+  row.index = static_cast<std::uint64_t>(index);
+  row.label = label;
+  row.prediction = predicted;
+  row.ignored = label == ignore_index;
+  row.finite = predicted >= 0;
+  row.loss = row.confidence = row.brier = row.hinge = kUnknown;
+  if (row.ignored || !row.finite) return row;
+  row.label_rank = row.best_rank = row.worst_rank = predicted == label ? 0 : 1;
+  return row;
+}
+
 std::vector<MulticlassRecord> decided_records(std::span<const std::int32_t> classes,
                                               std::span<const std::int64_t> labels,
                                               std::int64_t first_index,
                                               std::optional<std::int64_t> ignore_index) {
-  std::vector<MulticlassRecord> rows(labels.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    MulticlassRecord& row = rows[i];
-    row.index = static_cast<std::uint64_t>(first_index) + i;
-    row.label = labels[i];
-    row.prediction = classes[i];
-    row.ignored = row.label == ignore_index;
-    row.finite = row.prediction >= 0;
-    row.loss = row.confidence = row.brier = row.hinge = kUnknown;
-    if (row.ignored || !row.finite) continue;
-    row.label_rank = row.best_rank = row.worst_rank = row.prediction == row.label ? 0 : 1;
+  std::vector<MulticlassRecord> rows;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto index = first_index + static_cast<std::int64_t>(i);
+    rows.push_back(decided_record(index, labels[i], classes[i], ignore_index));
   }
   return rows;
 }

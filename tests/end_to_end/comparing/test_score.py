@@ -79,7 +79,7 @@ def test_what_cannot_be_scored(small_case: Small, evaluate: Evaluate, tally: Pro
             run.must_fail(code, words)
     run = tally("score", "--data", squad)
     run.must_fail(2, "--predictions")
-    run = tally("score", "--predictions", labels_only, "--data", squad, "--model", small_case.model)
+    run = tally("score", "--predictions", best_only, "--data", squad, "--model", small_case.model)
     run.must_fail(2, "model")
 
 

@@ -2,6 +2,7 @@
 """Predicted classes without scores: `tally score` gives the figures that do not need scores, and says which do."""
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import Evaluate, Small
 from launch import Program
-from paired_tasks import IGNORED, PairedTask, paired_task
+from paired_tasks import IGNORED, OPTIONS, PairedTask, paired_task
 import sklearn.metrics
 from tally_data import DataSetWriter
 from test_score_prepared import prepare, values_of
@@ -115,6 +116,25 @@ def test_a_run_that_saved_no_scores(saved: PairedTask, score: Evaluate, tmp_path
     alone = score(tmp_path / "p.h5", saved.data, "--outputs", "classes", "--metrics", "accuracy")
     assert alone.report["metrics"]["accuracy"] == saved.runs[0].report["metrics"]["accuracy"]
     assert alone.report["digests"]["class"] != scored.report["digests"]["class"]
+
+
+def test_two_runs_of_classes_are_compared(saved: PairedTask, score: Evaluate, tally: Program, tmp_path: Path) -> None:
+    """Differences and intervals are those of the runs with scores."""
+    folders = []
+    for run in saved.runs:
+        source = write_classes(tmp_path / f"{len(folders)}.csv", values_of(run, "prediction"))
+        folders.append(score(prepare(source, saved.data, "--outputs", "classes"), saved.data).folder)
+
+    def compared(a: Path, b: Path) -> dict:
+        tally("compare", a, b, *OPTIONS, "--json", tmp_path / "c.json").must_succeed()
+        return json.loads((tmp_path / "c.json").read_text())
+
+    found, of_runs = compared(*folders), compared(*(run.folder for run in saved.runs))
+    assert len(found["metrics"]) > 5 and "loss" not in found["metrics"]
+    assert found["metrics"] == {name: of_runs["metrics"][name] for name in found["metrics"]}
+    assert {one["reason"] for one in found["left_out"]} == {"needs scores, missing in A and B"}
+    mixed = compared(saved.runs[0].folder, folders[1])
+    assert mixed["metrics"] == found["metrics"]
 
 
 def test_what_is_refused(small_case: Small, evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
