@@ -142,16 +142,16 @@ class CsvRows final : public data::RowSource {
     }
   }
 
-  // at: where the line begins in the file. read: of a cell, nothing where it is not `wanted`.
+  // at: where the line begins in the file. number_of: nothing for a cell that is not `wanted`.
   template <class Number>
   void parse(std::string_view line, std::int64_t at,
-             std::optional<Number> (*read)(std::string_view), std::string_view wanted,
+             std::optional<Number> (*number_of)(std::string_view), std::string_view wanted,
              std::span<std::byte> out) const {
     const std::int64_t expected = num_elements(column().row_shape);
     NumberCells cells(line);
     std::int64_t found = 0;
     while (const auto cell = cells.next()) {
-      const auto number = read(*cell);
+      const auto number = number_of(*cell);
       if (!number) refuse(at, format("'{}', expected {}", shown(*cell), wanted), found);
       if (found < expected) {
         std::memcpy(out.data() + to_size(found) * sizeof(Number), &*number, sizeof(Number));

@@ -91,7 +91,7 @@ const std::vector<Refusal> kOnCommandLine{
      "mpi"},
     {{"--outputs", "scores"},
      "option --outputs = 'scores' (command line), expected one of logits, log-probabilities, "
-     "probabilities, classes"},
+     "probabilities"},
     {{"--progress", "yes"},
      "option --progress = 'yes' (command line), expected one of auto, bar, log, off"},
     {{"--overwrite=maybe"}, "option --overwrite = 'maybe' (command line), expected true or false"},

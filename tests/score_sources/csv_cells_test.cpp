@@ -85,6 +85,16 @@ TEST(CsvTextsTest, QuotesKeepCommas) {
   }
 }
 
+TEST(CsvIntegerTest, HasNoFraction) {
+  EXPECT_EQ(csv_integer("17"), 17);
+  EXPECT_EQ(csv_integer("-1"), -1);
+  EXPECT_EQ(csv_integer("+3"), 3);
+  EXPECT_EQ(csv_integer("9223372036854775807"), INT64_MAX);
+  for (const char* other : {"", "3.0", "1e2", "9223372036854775808", "cat", "+-1", "1 2"}) {
+    EXPECT_EQ(csv_integer(other), std::nullopt) << other;
+  }
+}
+
 TEST(CsvTextsTest, DamagedLinesHaveCellsOrNone) {
   Mutator mutator(3);
   for (int i = 0; i < 20'000; ++i) {

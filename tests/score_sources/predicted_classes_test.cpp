@@ -2,6 +2,7 @@
 // Predicted classes in the place of a model's output, on every number of ranks.
 #include <tally/base/error.hpp>
 
+#include "npy_file.hpp"
 #include "sample_file.hpp"
 #include "saved_file.hpp"
 #include "score_fixture.hpp"
@@ -102,6 +103,27 @@ TEST_F(PredictedClassesTest, SayOnceWhichMetricsAreLeftOut) {
   config_.results.save = {"labels", "probabilities"};
   EXPECT_THAT(refusal_of(ErrorKind::usage, [&] { open(save("r.h5", classes())); }),
               HasSubstr("predicted classes alone have no scores to save"));
+}
+
+TEST_F(PredictedClassesTest, OfNpyAndCsvFilesCountAlike) {
+  const auto expected = score(save("p.h5", classes()), 4);
+  config_.scoring.outputs = "classes";
+  const auto npy = file("p.npy", [](const std::filesystem::path& path) {
+    write_npy(path, "<i8", {kSamples}, classes());
+  });
+  std::string text = "class\n";
+  for (const std::int64_t one : classes()) text += std::to_string(one) + "\n";
+  for (const auto& path : {npy, text_file("p.csv", text)}) {
+    EXPECT_EQ(score(path, 4).global.state_digest, expected.global.state_digest) << path;
+  }
+  text.replace(text.size() - 2, 1, "1.5");
+  EXPECT_THAT(loop_refusal(open(text_file("f.csv", text))),
+              HasSubstr("line 24, cell 1: '1.5', expected an integer"));
+  const auto scores = file("s.npy", [](const std::filesystem::path& path) {
+    write_npy(path, "<f4", {kSamples, kClasses}, std::vector<float>(to_size(kSamples * kClasses)));
+  });
+  EXPECT_THAT(refusal_of(ErrorKind::dataset, [&] { open(scores); }),
+              HasSubstr("holds float32, expected integers of --outputs classes"));
 }
 
 TEST_F(PredictedClassesTest, AreSavedAgainWithoutColumnsOfScores) {
