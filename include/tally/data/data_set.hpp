@@ -129,7 +129,8 @@ class DataSet {
  public:
   // `path` is an HDF5 file or the index of several, whose samples lie one after the other. Opens
   // read-only without file locks and checks everything that can be checked without reading
-  // the rows, the digest of the structure included. Throws Error(dataset).
+  // the rows, the digest of the structure included. Where an index has the identities of its files
+  // these are compared, which reads what identity() does. Throws Error(dataset).
   explicit DataSet(const std::filesystem::path& path, Targets targets = Targets::read);
   // The same, but its only input is `other`, without checksums, which has a row for each sample, or
   // for the first ones that are wanted; it has no lengths. Not for identity().
@@ -150,7 +151,7 @@ class DataSet {
   // byte of targets, groups, lengths and tables, and the file size; of several files over their
   // identities. Reads what it hashes.
   std::string identity() const;
-  // The same for two data sets of the same samples that were prepared differently: sha256 over the
+  // The same for two data sets of the same samples in as many files that were prepared differently: sha256 over the
   // task, the number of samples and the checksum tables of names, targets and what the tables say
   // of units; not of inputs, lengths, groups and where images were placed. None where samples or
   // units have no names, or one of these columns has no table.

@@ -53,4 +53,11 @@ void BlockCache::prepare(std::int64_t number, const Make& make) {
   if (promise) fulfil(number, *promise, make);
 }
 
+void BlockCache::clear() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [](const Entry& entry) {
+    return entry.block.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+}
+
 }  // namespace tally::data

@@ -24,6 +24,8 @@ class BlockCache {
   // Block `number`: the kept one, or what `make` makes. Who comes while another thread makes it
   // calls `meanwhile`, then waits. What `make` throws reaches all who wait; then nothing is kept.
   Block get(std::int64_t number, const Make& make, const std::function<void()>& meanwhile = {});
+  // Keeps none of those that are made; who uses one goes on with it.
+  void clear();
   // Makes it for later unless it is there or being made; a failure is left to who needs it.
   void prepare(std::int64_t number, const Make& make);
 

@@ -32,6 +32,8 @@ class ChunkedRows {
 
   // `threads` threads are going to read `rows` in order; before they begin.
   void expect(plan::SampleRange rows, int threads);
+  // Keeps no chunk for later.
+  void forget() { cache_.clear(); }
 
  private:
   struct StoredChunk {

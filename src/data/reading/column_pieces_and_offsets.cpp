@@ -13,8 +13,8 @@
 
 namespace tally::data {
 
-void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRange samples,
-                    std::int64_t rows, const UsePiece& use) {
+void for_each_piece(const ColumnInfo& column, plan::SampleRange samples, std::int64_t rows,
+                    const ReadRows& read, const UsePiece& use) {
   constexpr std::int64_t kPieceBytes = 1 << 20;
   // Pieces are of whole units, that is, of whole checksum blocks where `rows` is that of a table,
   // so that no block is read twice. A table may name blocks longer than the column.
@@ -25,11 +25,19 @@ void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRan
   for (std::int64_t done = 0; done < samples.count; done += unit * units) {
     const std::int64_t count = std::min(unit * units, samples.count - done);
     buffer.resize(to_size(count * column.row_bytes()));
-    // Values are not checked: inspection counts those that are not allowed instead of ending at the
-    // first.
-    data_set.read_rows(column, samples.first + done, count, buffer, RowCheck::checksums_only);
+    read(samples.first + done, count, buffer);
     use(samples.first + done, buffer);
   }
+}
+
+void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRange samples,
+                    std::int64_t rows, const UsePiece& use) {
+  // Values are not checked: inspection counts those that are not allowed instead of ending at the
+  // first.
+  const auto read = [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    data_set.read_rows(column, first, count, out, RowCheck::checksums_only);
+  };
+  for_each_piece(column, samples, rows, read, use);
 }
 
 void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t rows,

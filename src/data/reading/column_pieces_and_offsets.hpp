@@ -14,10 +14,15 @@
 
 namespace tally::data {
 
+using ReadRows =
+    std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
 using UsePiece = std::function<void(std::int64_t first, std::span<const std::byte> bytes)>;
 
 // Calls `use(first, bytes)` for consecutive runs of the rows of `samples`, each a multiple of
-// `rows` rows (but the last) and about 1 MiB. Checksums are checked, labels are not.
+// `rows` rows (but the last) and about 1 MiB, that `read` reads.
+void for_each_piece(const ColumnInfo& column, plan::SampleRange samples, std::int64_t rows,
+                    const ReadRows& read, const UsePiece& use);
+// Checksums are checked, labels are not.
 void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRange samples,
                     std::int64_t rows, const UsePiece& use);
 // Of all rows.

@@ -36,6 +36,11 @@ void ColumnReader::expect(plan::SampleRange rows, int threads) {
   if (chunks_) chunks_->expect(rows, threads);
 }
 
+void ColumnReader::forget() {
+  edges_.clear();
+  if (chunks_) chunks_->forget();
+}
+
 void ColumnReader::read(std::int64_t first, std::int64_t count, std::span<std::byte> out) {
   if (first < 0 || count < 0 || first > num_rows() - count ||
       out.size() < to_size(count * row_bytes_)) {

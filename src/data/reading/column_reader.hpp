@@ -28,6 +28,8 @@ class ColumnReader {
   void read(std::int64_t first, std::int64_t count, std::span<std::byte> out);
   // `threads` threads are going to read `rows` in order; before they begin.
   void expect(plan::SampleRange rows, int threads);
+  // Keeps no rows for later, which then are read anew.
+  void forget();
 
   // Bytes that hold `rows` as stored, with whole checksum blocks; and these, read from `copy` from
   // now on.

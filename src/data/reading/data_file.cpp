@@ -55,6 +55,10 @@ void DataFile::expect(plan::SampleRange samples, int threads) {
   }
 }
 
+void DataFile::forget_samples() {
+  for (const ColumnInfo* column : sample_columns(info_)) reader_of(*column).forget();
+}
+
 std::int64_t DataFile::staged_bytes(plan::SampleRange samples) {
   std::int64_t bytes = 0;
   // Tables are not rows of samples, so they are still read from the file.
@@ -90,11 +94,15 @@ std::string DataFile::identity() {
       is_task(info_.task, TaskKind::predict) ? Targets::left_out : Targets::read;
   // A second instance reads, so that the counter of bytes and the caches of this one stay as they
   // are.
-  DataSet reopened(info_.path, targets);
+  DataFile reopened(info_.path, targets);
   for (const ColumnInfo* column : all_columns(info_)) {
     if (is_input(info_, *column)) continue;
     hash.add("bytes of", column->path);
-    for_each_piece(reopened, *column, 1, [&](std::int64_t, auto bytes) { hash.update(bytes); });
+    const auto read = [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+      reopened.read_rows(*column, first, count, out, RowCheck::checksums_only);
+    };
+    for_each_piece(*column, {0, column->num_rows}, 1, read,
+                   [&](std::int64_t, auto bytes) { hash.update(bytes); });
   }
   return hash.hex();
 }

@@ -35,6 +35,8 @@ class DataFile {
   void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                  std::span<std::byte> out, RowCheck check);
   void expect(plan::SampleRange samples, int threads);
+  // Keeps no rows of samples for later, for which memory is needed.
+  void forget_samples();
   std::int64_t staged_bytes(plan::SampleRange samples);
   void stage(const std::shared_ptr<StagedFile>& copy, plan::SampleRange samples);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shards/joined_files.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -29,22 +31,45 @@ JoinedFiles::JoinedFiles(const std::filesystem::path& path, Targets targets) {
   }
 }
 
+namespace {
+
+// All files stay open, each with a descriptor of HDF5 and one of its reader, and `tally score`
+// opens a data set twice. The usual limit of a process is 1,024 of them, which it may raise by
+// itself.
+void allow_open_files(const std::filesystem::path& path, std::size_t num_files) {
+  constexpr rlim_t kEach = 4, kOthers = 256;
+  const rlim_t wanted = kEach * num_files + kOthers;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= kEach * num_files) return;
+  throw_dataset_error(path, "",
+                      format("has {} files, but this system allows {} open files (ulimit -Hn)",
+                             num_files, limit.rlim_max),
+                      "Prepare fewer and larger ones.");
+}
+
+}  // namespace
+
 void JoinedFiles::open_shards(const std::filesystem::path& path, Targets targets) {
   const ShardIndex index = read_shard_index(path);
+  allow_open_files(path, index.shards.size());
   files_.reserve(index.shards.size());
   for (const ShardEntry& entry : index.shards) {
     DataFile& file = files_.emplace_back(entry.file, targets);
     const DataSetInfo& info = file.info();
-    const auto refuse = [&](std::string_view problem) {
-      throw_dataset_error(
-          entry.file, "", problem,
-          format("It is a shard of '{}': prepare all of them again.", shown(path.string())));
+    const auto refuse = [&](std::string_view problem,
+                            std::string_view mend = "Prepare all again.") {
+      throw_dataset_error(entry.file, "", problem,
+                          format("It is a shard of '{}'. {}", shown(path.string()), mend));
     };
     if (targets == Targets::read && info.task != index.task) {
       refuse(format("is for the task {}, the index for '{}'", info.task, shown(index.task)));
     }
     if (has_units(rules_of(info))) {
-      refuse(format("is for the task {}, whose data sets are single files", info.task));
+      refuse(format("is for the task {}, whose data sets are single files", info.task),
+             "Give each of its files by itself.");
     }
     if (info.num_samples != entry.num_samples) {
       refuse(format("has {} samples, the index says {}", info.num_samples, entry.num_samples));
@@ -76,6 +101,22 @@ std::vector<ColumnInfo*> columns_of(DataSetInfo& info) {
 
 }  // namespace
 
+// Of a table that is the same in all files.
+void JoinedFiles::require_same_rows(const ColumnInfo& column) {
+  const auto rows_of = [&](DataFile& file) {
+    std::vector<std::byte> rows(to_size(column.num_rows * column.row_bytes()));
+    file.read_rows(column, 0, column.num_rows, rows, RowCheck::values);
+    return rows;
+  };
+  const auto expected = rows_of(files_.front());
+  for (DataFile& file : files_) {
+    if (rows_of(file) == expected) continue;
+    throw_dataset_error(
+        file.info().path, column.path, "differs from that of the shards before it",
+        format("It is a shard of '{}'. Prepare all again.", shown(info_.path.string())));
+  }
+}
+
 // Files that do not differ have the same columns in the same order.
 void JoinedFiles::join() {
   info_.num_samples = info_.file_bytes = 0;
@@ -91,7 +132,10 @@ void JoinedFiles::join() {
   for (std::size_t i = 0; i < joined.size(); ++i) {
     ColumnInfo& column = *joined[i];
     const TableJoin how = join_of(column.path);
-    if (how == TableJoin::shared) continue;
+    if (how == TableJoin::shared) {
+      require_same_rows(column);
+      continue;
+    }
     // The last offset of each file is the first of the next one.
     const std::int64_t shared_rows = how == TableJoin::offsets ? 1 : 0;
     std::vector<std::int64_t>& begins = begins_[column.path] = {0};
@@ -137,8 +181,17 @@ void JoinedFiles::read_rows(const ColumnInfo& column, std::int64_t first, std::i
                   const auto place = out.subspan(to_size(done * column.row_bytes()));
                   done += rows.count;
                   if (how == TableJoin::offsets) return read_offsets(column, shard, rows, place);
+                  forget_files_before(shard);
                   files_[shard].read_rows(column, rows.first, rows.count, place, check);
                 });
+}
+
+// What files keep for the next read adds up. Threads that read ahead may still be in the file
+// before the furthest.
+void JoinedFiles::forget_files_before(std::size_t shard) {
+  std::size_t seen = furthest_;
+  if (shard <= seen || !furthest_.compare_exchange_strong(seen, shard)) return;
+  for (std::size_t i = seen > 0 ? seen - 1 : 0; i + 1 < shard; ++i) files_[i].forget_samples();
 }
 
 void JoinedFiles::read_offsets(const ColumnInfo& column, std::size_t shard, plan::SampleRange rows,

@@ -2,6 +2,7 @@
 // The files of a data set, whose samples lie one after the other, read as if they were one file.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -49,10 +50,12 @@ class JoinedFiles {
  private:
   using UseSamples = std::function<void(DataFile&, plan::SampleRange)>;
   void for_each_file(plan::SampleRange samples, const UseSamples& use);
+  void forget_files_before(std::size_t shard);
   void read_offsets(const ColumnInfo& column, std::size_t shard, plan::SampleRange rows,
                     std::span<std::byte> out);
   // Of several files.
   void open_shards(const std::filesystem::path& index, Targets targets);
+  void require_same_rows(const ColumnInfo& column);
   void join();
 
   std::vector<DataFile> files_;
@@ -60,6 +63,7 @@ class JoinedFiles {
   // Of several files, by path of a column: the row of all at which each file begins, and their
   // number.
   std::map<std::string, std::vector<std::int64_t>, std::less<>> begins_;
+  std::atomic<std::size_t> furthest_ = 0;  // file whose rows were read
 };
 
 }  // namespace tally::data

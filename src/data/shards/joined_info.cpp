@@ -18,9 +18,9 @@ std::string text(const std::optional<std::int64_t>& value) {
 }
 
 std::string image_text(const ImageAttributes& image) {
-  return format("{} {}, scale {}, mean [{}], std [{}], {}", shown(image.layout),
+  return format("{} {}, scale {}, mean [{}], std [{}], {}, recipe_source '{}'", shown(image.layout),
                 shown(image.channels), image.scale, fmt::join(image.mean, ", "),
-                fmt::join(image.std, ", "), to_string(image.geometry));
+                fmt::join(image.std, ", "), to_string(image.geometry), shown(image.recipe_source));
 }
 
 std::string paths_text(const DataSetInfo& info) {

@@ -54,7 +54,7 @@ std::vector<std::string> shard_lines(const DataSetInfo& info) {
   constexpr std::size_t kMost = 10;
   if (info.shards.empty()) return {};
   std::vector<std::string> lines{
-      format("files: {}, stored as the first of them is", info.shards.size())};
+      format("files: {}; storage and other attributes are those of the first", info.shards.size())};
   for (const Shard& shard : info.shards) {
     if (lines.size() > kMost) break;
     lines.push_back(
@@ -130,16 +130,21 @@ std::int64_t num_checked(const DataSetInfo& info) {
 }
 
 std::string integrity_line(const DataSetInfo& info) {
+  const std::string_view copied = info.shards.empty() ? "a" : "of each file a";
   if (num_checked(info) == 0) {
-    return "integrity: unchecked, there are no checksums (--add-checksums OUT writes a checked "
-           "copy)";
+    return format(
+        "integrity: unchecked, there are no checksums (--add-checksums OUT writes {} "
+        "checked copy)",
+        copied);
   }
   const std::string columns = format("{} of {} columns have checksums (--verify compares them)",
                                      num_checked(info), all_columns(info).size());
+  const auto structure =
+      info.checksums.structure
+          ? std::string("match theirs")
+          : format("have none (--add-checksums OUT writes {} copy that has)", copied);
   return format("integrity: {}, {}; attributes, names and shapes {}", info.integrity(), columns,
-                info.checksums.structure
-                    ? "match theirs"
-                    : "have none (--add-checksums OUT writes a copy that has)");
+                structure);
 }
 
 std::string_view checked_targets(const DataSetInfo& info) {
@@ -174,6 +179,11 @@ std::vector<std::string> describe(DataSet& data_set) {
   append(label_report(data_set));
   append(other_attributes(file));
   append(ignored_objects(file, info));
+  for (const Shard& shard : info.shards) {
+    for (const auto& line : ignored_objects(hdf5::Reader(shard.path), info)) {
+      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+    }
+  }
   lines.push_back(integrity_line(info));
   lines.push_back(format("identity: {}", data_set.identity()));
   return lines;

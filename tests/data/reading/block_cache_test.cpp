@@ -40,6 +40,13 @@ TEST_F(Cache, KeepsTheLastUsedBlocks) {
   EXPECT_EQ(made_, 4);
 }
 
+TEST_F(Cache, ClearedItMakesAllAnew) {
+  get(1);
+  cache_.clear();
+  EXPECT_EQ(get(1), 1);
+  EXPECT_EQ(made_, 2);
+}
+
 TEST_F(Cache, AFailureIsThrownAndNotKept) {
   const auto fails = []() -> BlockCache::Block { throw std::runtime_error("no such block"); };
   EXPECT_THROW(cache_.get(1, fails), std::runtime_error);

@@ -106,6 +106,21 @@ INSTANTIATE_TEST_SUITE_P(Storage, JoinedRows,
                                                           SampleStorage::chunked,
                                                           SampleStorage::deflated)));
 
+// What each file keeps for the next read would add up over many files.
+TEST_F(Shards, FilesThatWereReadKeepNothing) {
+  DataSet set(write(three(4)));
+  const ColumnInfo& label = set.info().target("label");
+  const auto bytes_of_row = [&](std::int64_t row) {
+    const std::int64_t before = set.bytes_read();
+    rows_of(set, label, row, 1);
+    return set.bytes_read() - before;
+  };
+  EXPECT_EQ(bytes_of_row(1), 4 * label.row_bytes()) << "a block";
+  EXPECT_EQ(bytes_of_row(2), 0) << "of the same block";
+  rows_of(set, label, 5, 2);  // the second file, and the third
+  EXPECT_EQ(bytes_of_row(2), 4 * label.row_bytes());
+}
+
 TEST_F(Shards, NamesOfAllFilesAreFound) {
   for (const std::int64_t rows_per_block : {0, 2, 64}) {
     const auto path = write<SampleFile>(
@@ -154,6 +169,14 @@ TEST_F(Shards, ObjectsOfAllFilesAreFound) {
   EXPECT_NO_THROW(verify(set));
 }
 
+TEST_F(Shards, ClassesOfObjectsMustBeTheSame) {
+  ObjectFile more{.class_ids = {1, 17, 90}};
+  for (Annotated& image : more.images) image.id += 1000;
+  const auto path = write<ObjectFile>({{}, more});
+  expect_error(ErrorKind::dataset, {"part-1.h5', /classes/id differs", "Prepare all again"},
+               [&] { DataSet set(path); });
+}
+
 TEST_F(Shards, IdentityIsOfTheFilesInTheirOrder) {
   const auto swap = [](IndexFile& index) { std::swap(index.shards[0], index.shards[1]); };
   const std::string one = DataSet(write(three(4))).identity();
@@ -175,7 +198,7 @@ TEST_F(Shards, AreDescribed) {
   DataSet set(write(three(4)));
   const auto lines = describe(set);
   EXPECT_THAT(lines, Contains(HasSubstr("multiclass, 15 samples, 5 classes")));
-  EXPECT_THAT(lines, Contains("files: 3, stored as the first of them is"));
+  EXPECT_THAT(lines, Contains("files: 3; storage and other attributes are those of the first"));
   EXPECT_THAT(lines, Contains(HasSubstr("part-2.h5  9 samples")));
   EXPECT_THAT(lines, Contains(HasSubstr("/inputs/image  uint8 [15, 4, 3, 3]")));
 }
