@@ -35,12 +35,7 @@ tasks::SaveColumns save_columns(const std::string& word) {
 metrics::OutputKind output_kind(const config::RunConfig& config, const std::string& task_name,
                                 const std::optional<model::ModelCard>& card) {
   if (!config.scoring.outputs.empty()) {
-    const auto kind = metrics::output_kind_from_name(config.scoring.outputs);
-    if (kind != metrics::OutputKind::classes) return kind;
-    throw Error(ErrorKind::usage,
-                "--outputs classes: only saved predictions are scored by their classes alone, of "
-                "the tasks binary, multiclass and multilabel",
-                "Leave --outputs out.");
+    return metrics::output_kind_from_name(config.scoring.outputs);
   }
   if (is_task(task_name, TaskKind::detection)) return metrics::OutputKind::logits;
   if (card && !card->outputs.empty() && !card->outputs[0].kind.empty()) {

@@ -147,7 +147,7 @@ def test_what_is_refused(small_case: Small, evaluate: Evaluate, tally: Program, 
     tally(*words, "--label-smoothing", "0.1").must_fail(2, "--label-smoothing needs scores")
     tally(*words, "--outputs", "logits").must_fail(3, "has no column logits to score")
     run = ("evaluate", "--model", small_case.model, "--data", small_case.data, "--output", tmp_path / "out")
-    tally(*run, "--outputs", "classes").must_fail(2, "--outputs classes: only saved predictions")
+    tally(*run, "--outputs", "classes").must_fail(2, "--outputs = 'classes' (command line), expected one of")
     shutil.copy(classes, tmp_path / "p.h5")
     with h5py.File(tmp_path / "p.h5", "r+") as file:
         file["prediction"][5] = 99
