@@ -2,8 +2,10 @@
 #include <tally/base/interrupt.hpp>
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -29,6 +31,10 @@ static_assert(std::atomic<const Doomed*>::is_always_lock_free);
 
 // This is more than the second that Open MPI's mpirun leaves between SIGTERM and SIGKILL.
 constexpr int kPatienceMs = 2000;
+
+// All that end a process at a user's, a terminal's, a launcher's or a batch system's request.
+// Slurm's --signal and a soft limit of CPU time come before the kill that nothing survives.
+constexpr std::array kEndingSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
 
 constexpr std::string_view kLine = "tally: interrupted; the incomplete result was removed\n";
 
@@ -68,22 +74,53 @@ extern "C" void wait_and_die(int signal_number) {
 }
 
 std::atomic<bool> stop_asked = false;
-// This is what SIGINT and SIGTERM do where they do not ask to stop, or do so a second time.
+// This is what signals do where they do not ask to stop, or do so a second time.
 std::atomic<void (*)(int)> last_resort = SIG_DFL;
 bool only_asks = false;
 
-// A second SIGUSR1 asks for nothing more than the first, and never ends the process.
+// The kernel repeats SIGXCPU every second, and batch systems may repeat the warnings that users
+// choose: a second one of these asks for nothing more than the first.
+bool only_warns(int signal_number) {
+  return signal_number == SIGUSR1 || signal_number == SIGUSR2 || signal_number == SIGXCPU;
+}
+
 extern "C" void ask_to_stop(int signal_number) {
-  if (!stop_asked.exchange(true) || signal_number == SIGUSR1) return;
+  if (!stop_asked.exchange(true) || only_warns(signal_number)) return;
   void (*const handler)(int) = last_resort.load();
   handler == SIG_DFL ? die_of(signal_number) : handler(signal_number);
 }
 
-// Sets what SIGINT and SIGTERM do. Where they only ask to stop, it is what a second one does.
+// A process that was started to ignore a signal goes on doing so, as `nohup` asks for SIGHUP.
+// Shells that are no terminal's start jobs in the background so for SIGINT and SIGQUIT; that such a
+// job can be interrupted is worth more.
+bool is_ignored(int signal_number) {
+  if (signal_number == SIGINT || signal_number == SIGTERM) return false;
+  struct sigaction now {};
+  return ::sigaction(signal_number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+void set_handlers(void (*handler)(int)) {
+  for (const int signal_number : kEndingSignals) {
+    if (!is_ignored(signal_number)) std::signal(signal_number, handler);
+  }
+}
+
+// Sets what the signals do. Where they only ask to stop, it is what a second one does.
 void handle_interrupts(void (*handler)(int)) {
   last_resort.store(handler);
-  if (only_asks) return;
-  for (const int signal_number : {SIGINT, SIGTERM}) std::signal(signal_number, handler);
+  if (!only_asks) set_handlers(handler);
+}
+
+// A signal of its own: SIGTERM from the launcher could not be told from one that says that a thread
+// of the launcher has ended. Libraries take the first and the last real-time signals.
+int launcher_signal() { return SIGRTMIN + 6; }
+
+std::atomic<pid_t> launcher = 0;
+
+// The kernel sends it when the thread ends that started this process: Open MPI's launcher starts
+// many ranks by threads that do not last.
+extern "C" void end_without_launcher(int) {
+  if (::getppid() != launcher.load()) std::raise(SIGTERM);
 }
 
 }  // namespace
@@ -119,13 +156,22 @@ HeldInterrupts::~HeldInterrupts() {
 
 void stop_on_interrupt() {
   only_asks = true;
-  for (const int signal_number : {SIGINT, SIGTERM, SIGUSR1}) {
-    std::signal(signal_number, ask_to_stop);
-  }
+  set_handlers(ask_to_stop);
 }
 
 bool asked_to_stop() { return stop_asked.load(); }
 
 void wait_on_interrupt() { handle_interrupts(wait_and_die); }
+
+void end_with_launcher() {
+  launcher.store(::getppid());
+  std::signal(launcher_signal(), end_without_launcher);
+  ::prctl(PR_SET_PDEATHSIG, launcher_signal());
+  end_without_launcher(0);  // it may have ended before the kernel was asked
+}
+
+void let_writes_fail() {
+  for (const int signal_number : {SIGPIPE, SIGXFSZ}) std::signal(signal_number, SIG_IGN);
+}
 
 }  // namespace tally

@@ -16,6 +16,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
+#include <tally/base/interrupt.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
@@ -126,6 +127,12 @@ int launcher_rank() {
   return 0;
 }
 
+bool has_launcher() {
+  const auto is_set = [](const char* variable) { return std::getenv(variable) != nullptr; };
+  // Slurm's variables are no sign: a shell of a batch script passes them on.
+  return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMIX_RANK") || is_set("PMI_RANK");
+}
+
 // Tells whether this process prints what needs no MPI: one process of a job does.
 bool speaks_before_mpi() { return launcher_rank() == 0; }
 
@@ -166,6 +173,7 @@ void report_alone(const Error& error) {
 // returns the same code. Any other failure ends the job at once, because the other ranks may wait
 // in a collective already.
 int run_job(const std::function<int(const comm::Communicator&)>& command, int& argc, char**& argv) {
+  if (has_launcher()) end_with_launcher();
   comm::Runtime runtime(&argc, &argv);
   const auto& world = runtime.world();
   log::set_verbosity(world.is_root() ? log::Verbosity::speaks : log::Verbosity::quiet);

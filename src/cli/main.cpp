@@ -7,8 +7,10 @@
 
 #include "commands.hpp"
 #include "exit_process.hpp"
+#include "prepare_process.hpp"
 
 int main(int argc, char** argv) {
+  tally::app::prepare_process();
   tally::keep_freed_memory();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   tally::app::exit_process(tally::app::run_command(arguments, argc, argv));

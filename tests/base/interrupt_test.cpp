@@ -2,36 +2,156 @@
 
 #include <tally/base/interrupt.hpp>
 
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 
 namespace tally {
 namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Interrupt, RemovesTheListedAndDiesOfTheSignal) {
+fs::path new_folder() {
   std::string pattern = (fs::temp_directory_path() / "tally-signal-XXXXXX").string();
-  const fs::path folder = ::mkdtemp(pattern.data());
-  const fs::path file = folder / "events.jsonl";
-  const auto die = [&] {
-    std::ofstream(file) << "x";
-    remove_on_interrupt({file, folder / "never-made"}, {folder});
-    std::raise(SIGTERM);
+  return ::mkdtemp(pattern.data());
+}
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+
+TEST(Interrupt, RemovesTheListedAndDiesOfTheSignal) {
+  for (const int signal_number : kSignals) {
+    const fs::path folder = new_folder();
+    const fs::path file = folder / "events.jsonl";
+    const auto die = [&] {
+      const rlimit no_core{0, 0};  // which some of them would leave
+      ::setrlimit(RLIMIT_CORE, &no_core);
+      std::ofstream(file) << "x";
+      remove_on_interrupt({file, folder / "never-made"}, {folder});
+      std::raise(signal_number);
+    };
+    EXPECT_EXIT(die(), ::testing::KilledBySignal(signal_number), "incomplete result was removed");
+    EXPECT_FALSE(fs::exists(folder)) << signal_number;
+  }
+}
+
+TEST(Interrupt, WhatNohupIgnoresStaysIgnored) {
+  const fs::path folder = new_folder();
+  const auto go_on = [&] {
+    std::signal(SIGHUP, SIG_IGN);
+    remove_on_interrupt({}, {folder});
+    std::raise(SIGHUP);
+    std::_Exit(fs::exists(folder) ? 3 : 1);
   };
-  EXPECT_EXIT(die(), ::testing::KilledBySignal(SIGTERM), "");
-  EXPECT_FALSE(fs::exists(folder));
+  EXPECT_EXIT(go_on(), ::testing::ExitedWithCode(3), "");
+  fs::remove(folder);
+}
+
+TEST(Interrupt, OnlyAsksToStopUntilItIsSaidAgain) {
+  for (const int signal_number : kSignals) {
+    const auto stop = [&] {
+      stop_on_interrupt();
+      for (const int warning : {SIGUSR1, SIGUSR2, SIGXCPU}) {
+        std::raise(warning);
+        std::raise(warning);
+      }
+      if (!asked_to_stop()) std::_Exit(1);
+      std::raise(signal_number == SIGQUIT ? SIGTERM : signal_number);  // without a core file
+      std::_Exit(3);
+    };
+    const bool only_warns =
+        signal_number == SIGUSR1 || signal_number == SIGUSR2 || signal_number == SIGXCPU;
+    if (only_warns) {
+      EXPECT_EXIT(stop(), ::testing::ExitedWithCode(3), "") << signal_number;
+    } else {
+      EXPECT_DEATH(stop(), "") << signal_number;
+    }
+  }
+}
+
+// Starts a process, by a thread that ends at once, whose child has a file to remove. The process
+// ends, as a launcher that was killed, when its child says that it outlived the thread.
+pid_t start_launcher_and_rank(const fs::path& file, std::array<int, 2> ready) {
+  const pid_t launcher = ::fork();
+  if (launcher != 0) return launcher;
+  pid_t rank = 0;
+  std::array<int, 2> told{};
+  if (::pipe(told.data()) != 0) std::_Exit(1);
+  std::thread([&] {
+    rank = ::fork();
+    if (rank == 0) {
+      sigset_t all;
+      sigset_t none;
+      sigfillset(&all);
+      sigemptyset(&none);
+      ::sigprocmask(SIG_BLOCK, &all, nullptr);
+      std::ofstream(file) << "x";
+      remove_on_interrupt({file}, {});
+      end_with_launcher();
+      for (;;) {
+        if (::write(told[1], "r", 1) != 1) std::_Exit(1);
+        ::sigsuspend(&none);  // returns when a handler has been called, and did not end this
+      }
+    }
+    char answer = 0;
+    if (::read(told[0], &answer, 1) != 1) std::_Exit(1);
+  }).join();
+  char answer = 0;
+  if (::read(told[0], &answer, 1) != 1) std::_Exit(1);
+  if (::write(ready[1], &rank, sizeof rank) != sizeof rank) std::_Exit(1);
+  std::_Exit(0);
+}
+
+TEST(Interrupt, ALauncherThatEndsEndsItsRanksButItsThreadsDoNot) {
+  const fs::path folder = new_folder();
+  std::array<int, 2> ready{};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that the orphan is ours to wait for
+  const pid_t launcher = start_launcher_and_rank(folder / "events.jsonl", ready);
+  pid_t rank = 0;
+  ASSERT_EQ(::read(ready[0], &rank, sizeof rank), ssize_t{sizeof rank});
+  int status = 0;
+  ASSERT_EQ(::waitpid(launcher, &status, 0), launcher);
+  ASSERT_EQ(::waitpid(rank, &status, 0), rank);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+  EXPECT_TRUE(fs::is_empty(folder));
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  fs::remove(folder);
+}
+
+TEST(Interrupt, AFileThatGrowsTooLargeIsAnErrorOfItsOwn) {
+  const fs::path folder = new_folder();
+  const auto write = [&] {
+    let_writes_fail();
+    const rlimit short_files{10, 10};
+    ::setrlimit(RLIMIT_FSIZE, &short_files);
+    try {
+      write_file_atomically(folder / "report.json", "more than ten bytes");
+    } catch (const Error& error) {
+      std::_Exit(exit_code(error.kind()));
+    }
+  };
+  EXPECT_EXIT(write(), ::testing::ExitedWithCode(6), "");
+  EXPECT_TRUE(fs::is_empty(folder));
+  fs::remove(folder);
 }
 
 TEST(Interrupt, AnEmptyListRemovesNothing) {
-  std::string pattern = (fs::temp_directory_path() / "tally-signal-XXXXXX").string();
-  const fs::path folder = ::mkdtemp(pattern.data());
+  const fs::path folder = new_folder();
   const auto die = [&] {
     remove_on_interrupt({}, {folder});
     remove_on_interrupt({}, {});

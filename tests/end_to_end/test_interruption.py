@@ -2,6 +2,7 @@
 """A run that is told to die, or loses a rank or its data, ends soon and leaves no half-written result."""
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -60,13 +61,14 @@ def start(tally: Program, slow_model: Path, small_case: Small) -> Iterator[Start
 
 
 @RANKS
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_told_to_die(sent: signal.Signals, ranks: int | None, start: Start, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"])
+def test_told_to_die(name: str, ranks: int | None, start: Start, tmp_path: Path) -> None:
+    sent = signal.Signals[name]
     process = start(tmp_path / "results" / "run", "--trace", tmp_path / "trace.json", ranks=ranks)
     assert [path.name.split("-")[0] for path in tmp_path.glob("trace*")] == ["trace.json.partial"]
     process.send_signal(sent)
     ended = finish(process, LIMIT_S)
-    assert ended.code != 0
+    assert ended.code == -sent if ranks is None else ended.code != 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -132,6 +134,29 @@ def test_a_rank_is_killed(victim: int, tally: Program, start: Start, tmp_path: P
     assert not (output / "report.json").exists()
     # A killed rank 0 cannot clean up behind itself.
     assert victim == 0 or not output.exists()
+
+
+def await_end(pids: list[int]) -> None:
+    """Of processes that are nobody's children any more."""
+    for pid in pids:
+        try:
+            end = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        assert select.select([end], [], [], LIMIT_S)[0], f"rank {pids.index(pid)} goes on"
+        os.close(end)
+
+
+@pytest.mark.parametrize("sent", [["SIGINT", "SIGINT"], ["SIGKILL"]], ids="-".join)
+def test_the_launcher_leaves_its_ranks(sent: list[str], tally: Program, start: Start, tmp_path: Path) -> None:
+    """Open MPI's mpirun is gone at once after a second signal, and its ranks go on without it."""
+    process = start(tmp_path / "run", ranks=3)
+    ranks = ranks_of(process, tally.binary)
+    for name in sent:
+        process.send_signal(signal.Signals[name])
+    assert process.wait(LIMIT_S) != 0
+    await_end(ranks)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_runs_want_one_folder(tally: Program, start: Start, small_case: Small, tmp_path: Path) -> None:

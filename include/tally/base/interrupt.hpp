@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes the files of a result that is not complete when a signal ends the process (Ctrl-C, a time
-// limit, a failed peer whose MPI_Abort ends the job), or lets the signal only ask a process to
-// stop.
+// Removes the files of a result that is not complete when a signal ends the process (Ctrl-C, a
+// terminal that is gone, a time limit, a failed peer whose MPI_Abort ends the job), or lets the
+// signal only ask a process to stop. Such signals are SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,
+// SIGUSR2 and SIGXCPU; the last five stay ignored where the process was started so.
 #pragma once
 
 #include <filesystem>
@@ -13,15 +14,14 @@ struct Rename {
   std::filesystem::path from, to;
 };
 
-// From now on SIGINT and SIGTERM remove these files, undo what was set aside, remove what comes
-// last (folders only if they are empty), and end the process as they would have. Replaces an
-// earlier list; empty lists restore the default.
+// From now on the signals remove these files, undo what was set aside, remove what comes last
+// (folders only if they are empty), and end the process as they would have. Replaces an earlier
+// list; empty lists restore the default.
 void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
                          const std::vector<std::filesystem::path>& last,
                          const std::vector<Rename>& renames = {});
 
-// While it lives, a SIGINT or SIGTERM waits for its end: for a few quick steps that belong
-// together.
+// While it lives, a signal waits for its end: for a few quick steps that belong together.
 class HeldInterrupts {
  public:
   HeldInterrupts();
@@ -30,15 +30,24 @@ class HeldInterrupts {
   HeldInterrupts& operator=(const HeldInterrupts&) = delete;
 };
 
-// For the other ranks of such a process: from now on SIGINT and SIGTERM end this one two seconds
-// later, or the launcher does before. Open MPI's mpirun kills all that are left as soon as one of
-// those that it sent SIGTERM is gone, so that they must not go before the rank that cleans up.
+// For the other ranks of such a process: from now on the signals end this one two seconds later,
+// or the launcher does before. Open MPI's mpirun kills all that are left as soon as one of those
+// that it sent SIGTERM is gone, so that they must not go before the rank that cleans up.
 void wait_on_interrupt();
 
-// For a process that can go on later: from now on SIGINT, SIGTERM and SIGUSR1 only ask it to stop,
-// whatever is said above; a second SIGINT or SIGTERM does what they do.
+// For a process that can go on later: from now on the signals only ask it to stop, whatever is said
+// above; a second SIGINT, SIGTERM, SIGHUP or SIGQUIT does what they do.
 void stop_on_interrupt();
 bool asked_to_stop();
+
+// For a rank of a job: from now on the end of the process that started this one, the launcher, is a
+// SIGTERM, even if nothing else told this process to end. A launcher that gets two signals, or one
+// that it cannot catch, leaves its ranks to themselves.
+void end_with_launcher();
+
+// From now on a write that has no reader, or exceeds the limit of a file's size, fails and does not
+// end the process.
+void let_writes_fail();
 
 // Thrown where work ends because a signal asked for that.
 struct StopRequested {};

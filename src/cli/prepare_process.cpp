@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare_process.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <tally/base/interrupt.hpp>
+
+namespace tally::app {
+namespace {
+
+// open() gives the lowest number that is free, which is the one that was found closed.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
+  }
+}
+
+}  // namespace
+
+void prepare_process() {
+  open_standard_streams();
+  let_writes_fail();
+}
+
+}  // namespace tally::app
