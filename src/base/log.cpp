@@ -4,6 +4,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <tally/base/printable.hpp>
+
 namespace tally::log {
 namespace {
 
@@ -24,7 +26,7 @@ void set_verbosity(Verbosity verbosity) {
   logger().set_level(verbosity == Verbosity::speaks ? spdlog::level::info : spdlog::level::off);
 }
 
-void note(std::string_view text) { logger().info("note: {}", text); }
-void warning(std::string_view text) { logger().warn("warning: {}", text); }
+void note(std::string_view text) { logger().info("note: {}", printable(text)); }
+void warning(std::string_view text) { logger().warn("warning: {}", printable(text)); }
 
 }  // namespace tally::log

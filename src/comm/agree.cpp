@@ -11,6 +11,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/mpi_runtime.hpp>
 #include <tally/trace/span_recording.hpp>
 
@@ -27,7 +28,7 @@ constexpr std::int64_t kCodes = 256;
 // It is the same on all ranks (SuppressedFailures), so that all take the same way through agree().
 std::optional<ErrorKind> suppressed_kind;
 
-// Text from libraries and files may hold line feeds and terminal codes.
+// Text from libraries may hold line feeds, that from files anything.
 std::string one_line(std::string_view text) {
   std::string line;
   for (const char c : text) {
@@ -37,7 +38,7 @@ std::string one_line(std::string_view text) {
     if (is_control && !line.empty() && line.back() != ' ') line += ' ';
   }
   line.erase(line.find_last_not_of(' ') + 1);
-  return line;
+  return printable(line);
 }
 
 // The part of a text where it begins to differ from another, short enough for a message, with some

@@ -19,6 +19,27 @@ TEST(Printable, KeepsTextAndEscapesWhatSteersATerminal) {
   EXPECT_EQ(printable(std::string_view("\0x", 2)), "\\x00x");
 }
 
+TEST(Printable, EscapesWhatReordersText) {
+  for (const std::string c :
+       {"\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+    EXPECT_EQ(printable("a" + c + "b").substr(0, 5), "a\\xe2") << c;
+  }
+  EXPECT_EQ(printable("gpj.\u202e"), "gpj.\\xe2\\x80\\xae");
+  for (const std::string c : {"\u2029", "\u202f", "\u2065", "\u206a", "\U0001202e"}) {
+    EXPECT_EQ(printable(c), c);
+  }
+}
+
+TEST(Printable, KeepsTheLinesOfAText) {
+  EXPECT_EQ(printable_lines(""), "");
+  EXPECT_EQ(printable_lines("a\n\n b\x1b\r\nc"), "a\n\n b\\x1b\\x0d\nc");
+}
+
+TEST(Printable, JsonStaysTheSameJson) {
+  EXPECT_EQ(printable_json("{\n  \"größe\": \"\\u001b\"\n}\n"), "{\n  \"größe\": \"\\u001b\"\n}\n");
+  EXPECT_EQ(printable_json("\"\u009b \x7f \u202e\""), R"("\u009b \u007f \u202e")");
+}
+
 TEST(Printable, EscapesBytesThatAreNotUtf8) {
   EXPECT_EQ(printable("\x9b"), "\\x9b");
   EXPECT_EQ(printable("a\xff"), "a\\xff");

@@ -17,6 +17,9 @@ TEST(FailureLine, NamesCodeRankHostAndSentence) {
 TEST(FailureLine, StaysOneLineWhateverTheTextHolds) {
   const Error error(ErrorKind::model, "first\n\n\tsecond \x1b[31mred\r\n");
   EXPECT_EQ(failure_line(error, 0, 1, "node7"), "tally: error[4]: first second [31mred");
+  const Error from_file(ErrorKind::dataset, "a\u009bb\u202ec\xff");
+  EXPECT_EQ(failure_line(from_file, 0, 1, ""),
+            "tally: error[3]: a\\xc2\\x9bb\\xe2\\x80\\xaec\\xff");
 }
 
 TEST(FailureLine, KeepsTextInOtherAlphabets) {

@@ -10,9 +10,9 @@ namespace tally::log {
 enum class Verbosity { speaks, quiet };
 void set_verbosity(Verbosity verbosity);
 
-// "tally: note: …"; only from a rank that speaks.
+// "tally: note: …", as printable() makes the text safe; only from a rank that speaks.
 void note(std::string_view text);
-// "tally: warning: …"; only from a rank that speaks.
+// "tally: warning: …", likewise; only from a rank that speaks.
 void warning(std::string_view text);
 
 }  // namespace tally::log
