@@ -12,13 +12,13 @@
 #include <thread>
 
 #include <tally/base/clock.hpp>
+#include <tally/base/console.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/base/interrupt.hpp>
 #include <tally/base/log.hpp>
-#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
 #include <tally/compare/comparison_json.hpp>
@@ -65,23 +65,20 @@ void run_compare(const std::vector<std::string>& arguments) {
                                                           .seed = config.seed,
                                                           .most_changes = config.changed});
   comparison.samples.names = names_of_changed(comparison);
-  if (config.json == "-") {
-    std::fputs(compare::to_json(comparison).c_str(), stdout);
-    return;
-  }
+  if (config.json == "-") return console::print_json(compare::to_json(comparison));
   if (!config.json.empty()) write_file_atomically(config.json, compare::to_json(comparison));
-  for (const std::string& line : compare::to_lines(comparison)) {
-    std::fputs((line + "\n").c_str(), stdout);
-  }
+  for (const std::string& line : compare::to_lines(comparison)) console::print_line(line);
 }
 
 namespace {
 
+constexpr std::string_view kResultIsThere = "The result itself is complete.";
+
 void print_result(const report::RunReport& report, const EvaluationSession& session) {
-  std::fputs(report::to_table(report, session.output.folder).c_str(), stdout);
+  console::print(report::to_table(report, session.output.folder));
   std::error_code ignored;  // a trace that could not be written cost no result
   if (session.output.tracing && std::filesystem::exists(session.config.results.trace, ignored)) {
-    std::fputs(format("Trace     {}\n", printable(session.config.results.trace)).c_str(), stdout);
+    console::print_line(format("Trace     {}", session.config.results.trace));
   }
 }
 
@@ -100,7 +97,10 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   // A plan must not be printed for data that has changed since the files were opened.
   if (mode == EvaluateMode::check) {
     require_unchanged_data(comm, session);
-    if (comm.is_root()) std::fputs(plan_text(session, comm.world_size()).c_str(), stdout);
+    comm::agree_on(comm, [&] {
+      if (comm.is_root()) console::print(plan_text(session, comm.world_size()));
+      console::require_written();
+    });
     return 0;
   }
   if (!session.config.reading.stage.empty()) {
@@ -108,7 +108,10 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
     phases.lap("stage");
   }
   const auto report = evaluate_session(comm, session, phases, notes);
-  if (report) print_result(*report, session);
+  comm::agree_on(comm, [&] {
+    if (report) print_result(*report, session);
+    console::require_written(kResultIsThere);
+  });
   return 0;
 }
 
@@ -137,7 +140,8 @@ bool has_launcher() {
 bool speaks_before_mpi() { return launcher_rank() == 0; }
 
 void print_once(const std::string& text) {
-  if (speaks_before_mpi()) std::fputs(text.c_str(), stdout);
+  if (speaks_before_mpi()) console::print(text);
+  console::require_written();
 }
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
@@ -206,6 +210,7 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
   if (arguments[0] == "inspect" || arguments[0] == "compare") {
     const auto run = arguments[0] == "inspect" ? run_inspect : run_compare;
     if (speaks_before_mpi()) run(rest);
+    console::require_written();
     return 0;
   }
   refuse_command(arguments[0]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert_weights.hpp"
 
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
 
 #include <tally/base/byte_conversions.hpp>
+#include <tally/base/console.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
@@ -40,8 +40,7 @@ void write_as_safetensors(const config::InspectConfig& options) {
   // The partial file may have gigabytes, which a signal must not leave behind.
   remove_on_interrupt({partial_path(options.to_safetensors)}, {});
   weights::write_safetensors(checkpoint, names, options.to_safetensors);
-  const auto line = format("wrote '{}': {} tensors", options.to_safetensors, names.size());
-  std::fputs((printable(line) + "\n").c_str(), stdout);
+  console::print_line(format("wrote '{}': {} tensors", options.to_safetensors, names.size()));
 }
 
 }  // namespace tally::app

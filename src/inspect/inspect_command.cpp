@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/console.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/interrupt.hpp>
@@ -68,7 +68,7 @@ void refuse_text(const std::string& file) {
 using Lines = std::vector<std::string>;
 
 void print(const Lines& lines) {
-  for (const auto& line : lines) std::fputs((line + "\n").c_str(), stdout);
+  for (const auto& line : lines) console::print_line(line);
 }
 
 // Cuts each line to the width of the terminal. A file or a pipe gets whole lines.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tally/base/clock.hpp>
+#include <tally/base/console.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/interrupt.hpp>
 #include <tally/base/log.hpp>
@@ -131,6 +132,7 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
     const bool is_resumable = step == WatchStep::end_resumable;
     comm::agree_on(comm, [&] {
       if (root) root->finish(is_resumable);
+      if (!is_resumable) console::require_written("The results of the watch are complete.");
     });
     return is_resumable ? kResumable : 0;
   }

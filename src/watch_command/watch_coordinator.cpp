@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <tally/base/console.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/interrupt.hpp>
@@ -84,7 +85,7 @@ std::string step_text(const watch::Checkpoint& checkpoint) {
 }
 
 void say(const std::string& line) {
-  std::fputs((line + "\n").c_str(), stdout);
+  console::print_line(line);
   std::fflush(stdout);
 }
 

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tally/base/files.hpp>
+#include <tally/base/interrupt.hpp>
 #include <tally/hdf5/writer.hpp>
 
 #include "command_help.hpp"
@@ -175,6 +181,31 @@ TEST_F(SingleProcessDeathTest, AFailureIsOneLineAndTheCodeOfItsKind) {
   fails({"inspect", weights, "--to-safetensors", in_the_way}, 6, "6.: .*mine' exists already");
   fails({"compare", "a"}, 2, "2.: tally compare needs two results, got 1");
   fails({"compare", save("a", {0, 1, 2, 1}, "one"), save("b", {0, 1, 2, 1}, "another")}, 3, "3.: ");
+}
+
+// Redirected to a disk that is full, or to a reader that has gone.
+TEST_F(SingleProcessDeathTest, OutputThatIsLostIsAnErrorUnlessNobodyWantsIt) {
+  const std::string a = save("a", {0, 1, 2, 1}, "same");
+  const auto run_into = [](int output, const Words& words) {
+    let_writes_fail();
+    ::dup2(output, STDOUT_FILENO);
+    std::_Exit(run(words));
+  };
+  const UniqueDescriptor full(::open("/dev/full", O_WRONLY));
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ::close(ends[0]);
+  const UniqueDescriptor unread(ends[1]);
+  for (const Words& words : {Words{"--help"},
+                             {"--version"},
+                             {"compare", "--help"},
+                             {"inspect", a + "/predictions.h5"},
+                             {"compare", a, a},
+                             {"compare", a, a, "--json", "-"}}) {
+    EXPECT_EXIT(run_into(full.get(), words), ExitedWithCode(6),
+                "^tally: error.6.: cannot write to standard output .No space left on device.");
+    EXPECT_EXIT(run_into(unread.get(), words), ExitedWithCode(0), "^$") << "as head leaves";
+  }
 }
 
 // A name of any bytes and of any length ends in one line, too.

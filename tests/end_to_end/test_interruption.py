@@ -2,6 +2,7 @@
 """A run that is told to die, or loses a rank or its data, ends soon and leaves no half-written result."""
 
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -156,6 +157,14 @@ def test_the_launcher_leaves_its_ranks(sent: list[str], tally: Program, start: S
         process.send_signal(signal.Signals[name])
     assert process.wait(LIMIT_S) != 0
     await_end(ranks)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_its_files_may_not_grow(start: Start, tmp_path: Path) -> None:
+    """The limit comes when MPI has started, which needs large files of its own."""
+    process = start(tmp_path / "results" / "run", "--limit", 48)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (1024, 1024))
+    finish(process, LIMIT_S).must_fail(6, "File too large")
     assert list(tmp_path.iterdir()) == []
 
 
