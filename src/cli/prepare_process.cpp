@@ -2,6 +2,7 @@
 #include "prepare_process.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <tally/base/interrupt.hpp>
@@ -16,11 +17,16 @@ void open_standard_streams() {
   }
 }
 
+// Results tell of data that need not be for all eyes, and libraries that create files (HDF5's) take
+// no mode. umask() can only be read by setting it.
+void hide_new_files_from_others() { ::umask(::umask(0) | S_IWGRP | S_IRWXO); }
+
 }  // namespace
 
 void prepare_process() {
   open_standard_streams();
   let_writes_fail();
+  hide_new_files_from_others();
 }
 
 }  // namespace tally::app

@@ -2,6 +2,7 @@
 """Standard streams that are full, closed or unread: nothing is lost in silence, and a result is what it is elsewhere."""
 
 import os
+import stat
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,11 @@ NO_SPACE = "cannot write to standard output (No space left on device)"
 
 def words(case: Small, *options: object) -> list[object]:
     return ["--model", case.model, "--data", case.data, *options]
+
+
+def modes(folder: Path) -> set[str]:
+    """Of all files in it."""
+    return {oct(stat.S_IMODE(path.stat().st_mode)) for path in folder.iterdir()}
 
 
 def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
@@ -40,15 +46,18 @@ def test_nobody_reads(tally: Program, small_case: Small, tmp_path: Path) -> None
     read, unread = os.pipe()
     os.close(read)
     command = tally.command("evaluate", *words(small_case, "--output", output))
-    ended = run(command, stdout=unread, stderr=unread)
+    ended = run(command, stdout=unread, stderr=unread, umask=0)
     os.close(unread)
     assert ended.returncode == 0
     assert small.report(output)["samples"]["exactly_once"]
+    assert modes(output) == {"0o640"}, "whatever the mask of the shell"
+    assert modes(tmp_path) == {"0o750"}
 
 
 def test_streams_are_closed(tally: Program, small_case: Small, tmp_path: Path) -> None:
     output = tmp_path / "run"
     command = tally.command("evaluate", *words(small_case, "--output", output))
-    ended = run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command])
+    ended = run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command], umask=0o077)
     assert ended.returncode == 0
     assert small.report(output)["samples"]["exactly_once"]
+    assert modes(output) == {"0o600"}
