@@ -14,13 +14,13 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/console.hpp>
 #include <tally/base/error.hpp>
-#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/base/interrupt.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
+#include <tally/compare/comparison_file.hpp>
 #include <tally/compare/comparison_json.hpp>
 #include <tally/compare/comparison_text.hpp>
 #include <tally/config/compare_options.hpp>
@@ -57,6 +57,8 @@ std::map<std::int64_t, std::string> names_of_changed(const compare::Comparison& 
 
 void run_compare(const std::vector<std::string>& arguments) {
   const config::CompareConfig config = config::parse_compare_options(arguments);
+  const bool writes_file = !config.json.empty() && config.json != "-";
+  if (writes_file) compare::check_comparison_path(config.json, config.overwrite);
   // A run that was killed while it replaced a result may have left the earlier one set aside.
   for (const auto& result : {config.a, config.b}) mend_interrupted(result);
   compare::Comparison comparison = compare::compare_runs(config.a, config.b,
@@ -66,7 +68,9 @@ void run_compare(const std::vector<std::string>& arguments) {
                                                           .most_changes = config.changed});
   comparison.samples.names = names_of_changed(comparison);
   if (config.json == "-") return console::print_json(compare::to_json(comparison));
-  if (!config.json.empty()) write_file_atomically(config.json, compare::to_json(comparison));
+  if (writes_file) {
+    compare::write_comparison(config.json, compare::to_json(comparison), config.overwrite);
+  }
   for (const std::string& line : compare::to_lines(comparison)) console::print_line(line);
 }
 

@@ -29,6 +29,8 @@ OptionTable compare_table(CompareConfig& config) {
        whole_number(config.changed, std::int64_t{0}, kMostInt64)},
       {kGroup, "json", "FILE", "write the comparison as JSON, too; -: to standard output, alone",
        "none", words(config.json)},
+      {kGroup, "overwrite", "BOOL", "replace an earlier comparison that is the FILE of --json", "",
+       flag(config.overwrite)},
   };
 }
 
@@ -48,6 +50,9 @@ CompareConfig parse_compare_options(const std::vector<std::string>& arguments) {
                     : format("unexpected word '{}' (command line): tally compare takes two results",
                              printable(words[2])),
                 "See 'tally compare --help'.");
+  }
+  if (config.overwrite && (config.json.empty() || config.json == "-")) {
+    throw Error(ErrorKind::usage, "--overwrite is for the file of --json, which is not given");
   }
   config.a = words[0];
   config.b = words[1];

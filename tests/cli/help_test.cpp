@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Option{"model", {"evaluate", "check", "watch"}},
                     Option{"weights", {"evaluate", "check"}}, Option{"predictions", {"score"}},  //
                     Option{"checkpoints", {"watch"}},
-                    Option{"overwrite", {"evaluate", "check", "score"}},
+                    Option{"overwrite", {"evaluate", "check", "score", "compare"}},
                     Option{"verify", {"inspect"}},  //
                     Option{"changed", {"compare"}},
                     Option{"data", {"evaluate", "check", "score", "watch", "inspect"}},

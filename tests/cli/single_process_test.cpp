@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +23,7 @@
 
 #include "command_help.hpp"
 #include "commands.hpp"
+#include "expect_error.hpp"
 #include "raw_hdf5.hpp"
 
 namespace tally::app {
@@ -154,6 +156,33 @@ TEST_F(SingleProcessTest, TheComparisonAsJsonIsPrintedOrWritten) {
   std::ostringstream written;
   written << std::ifstream(at("c.json")).rdbuf();
   EXPECT_EQ(written.str(), json);
+}
+
+TEST_F(SingleProcessTest, AComparisonReplacesNothingButAComparisonThatMayGo) {
+  const auto a = save("a", {0, 1, 2, 1}, "same"), b = save("b", {0, 0, 0, 0}, "same");
+  const auto kept = write("mine.json", "{\"mine\": 1}"), none = write("none.json", "");
+  fs::create_symlink(kept, at("link"));
+  fs::create_symlink(at("gone"), at("dangling"));
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  const auto words = [&](const std::string& file, bool overwrite) {
+    Words all{"compare", a, b, "--json", file};
+    if (overwrite) all.push_back("--overwrite");
+    return all;
+  };
+  const auto refuses = [&](const std::string& file, bool overwrite, const std::string& why) {
+    const auto all = words(file, overwrite);
+    expect_error(ErrorKind::output, {file, why, "Name another file"}, [&] {
+      run_compare({all.begin() + 1, all.end()});
+    });
+  };
+  for (const auto& file : {kept, none, at("link"), at("dangling"), at("pipe"), at("a")}) {
+    for (const bool overwrite : {false, true}) refuses(file, overwrite, "is no");
+  }
+  EXPECT_FALSE(fs::exists(at("gone")));
+  EXPECT_EQ(fs::file_size(kept), 11u);
+  printed(words(at("c.json"), true));
+  refuses(at("c.json"), false, "is there already");
+  EXPECT_THAT(printed(words(at("c.json"), true)), HasSubstr("McNemar"));
 }
 
 using SingleProcessDeathTest = SingleProcessTest;

@@ -23,6 +23,7 @@ TEST(CompareOptions, Defaults) {
   EXPECT_EQ(config.seed, 0);
   EXPECT_EQ(config.changed, 10);
   EXPECT_EQ(config.json, "");
+  EXPECT_FALSE(config.overwrite);
 }
 
 TEST(CompareOptions, StandBeforeBetweenAndBehindTheResults) {
@@ -53,12 +54,16 @@ TEST(CompareOptions, Refusals) {
   EXPECT_THAT(problem_of({"one", "two", "--bootstrap-replicas", "1"}),
               HasSubstr("a whole number from 2 to 100000"));
   EXPECT_THAT(problem_of({"one", "two", "--metrics", "loss,loss"}), HasSubstr("each once"));
+  EXPECT_THAT(problem_of({"one", "two", "--overwrite"}), HasSubstr("--json, which is not given"));
+  EXPECT_THAT(problem_of({"one", "two", "--overwrite", "--json=-"}), HasSubstr("--overwrite is"));
+  EXPECT_TRUE(parse_compare_options({"one", "two", "--overwrite", "--json=c.json"}).overwrite);
   EXPECT_THAT(problem_of({"one", "two", "--config", "file"}), HasSubstr("unknown option"));
 }
 
 TEST(CompareOptions, HelpNamesThemAll) {
   const std::string help = compare_options_help();
-  for (const char* option : {"metrics", "bootstrap-replicas", "seed", "changed", "json"}) {
+  for (const char* option :
+       {"metrics", "bootstrap-replicas", "seed", "changed", "json", "overwrite"}) {
     EXPECT_THAT(help, HasSubstr(format("--{} ", option)));
   }
 }

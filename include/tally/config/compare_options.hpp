@@ -15,6 +15,7 @@ struct CompareConfig {
   std::int64_t seed = 0;
   std::int64_t changed = 10;  // changed samples that are listed
   std::string json;           // file, "-": standard output in place of the text; empty: none
+  bool overwrite = false;     // of an earlier comparison in that file
 };
 
 // `arguments` are those behind the subcommand: two results, and options before, between or behind
