@@ -143,7 +143,12 @@ std::string stop_text(const Verdict& verdict, const StopSettings& settings, std:
 
 namespace {
 
+// Spreadsheets take a text that begins so for a formula, which may start programs, unless there is
+// an apostrophe before it (CWE-1236; OWASP, "CSV Injection"). Numbers do not come here.
+bool looks_like_formula(std::string_view text) { return text.find_first_of("=+-@\t\r") == 0; }
+
 std::string cell(std::string_view text) {
+  if (looks_like_formula(text)) return cell("'" + std::string(text));
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
   for (const char c : text) {

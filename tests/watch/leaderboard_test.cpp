@@ -59,6 +59,13 @@ constexpr const char* kHeader =
 constexpr const char* kRow =
     "3,epoch_0003.pt,0.98,0.97,0.985,0.1,,,10000,12.5,ab,2026-11-23T02:00:00Z\n";
 
+Entry named(const std::string& name) {
+  Entry entry = evaluated();
+  entry.checkpoint = {{}, name, "/ckpts/" + name, 1234, 1700000000000000000};
+  entry.metrics = {{"r2", {-0.5, {}, {}, {}}}};
+  return entry;
+}
+
 class LeaderboardFiles : public ScratchFolder {
  protected:
   void expect_refused(const std::string& line, const std::vector<std::string>& why) {
@@ -68,6 +75,29 @@ class LeaderboardFiles : public ScratchFolder {
     expect_error(ErrorKind::output, parts, [&] { Leaderboard{folder_}; });
   }
 };
+
+TEST_F(LeaderboardFiles, NamesAreNoFormulas) {
+  const std::vector<std::pair<std::string, std::string>> cells = {
+      {"=cmd|' C calc'!A0.pt", "'=cmd|' C calc'!A0.pt"},
+      {"+1.pt", "'+1.pt"},
+      {"-1.pt", "'-1.pt"},
+      {"@SUM(A1,A2).pt", "\"'@SUM(A1,A2).pt\""},
+      {"\t=1.pt", "'\t=1.pt"},
+      {"\r=1.pt", "\"'\r=1.pt\""},
+      {"a=b-1.pt", "a=b-1.pt"}};
+  std::string wanted = "step,name,r2,r2_low,r2_high,samples,seconds,state_digest,time\n";
+  {
+    Leaderboard board(folder_);
+    for (const auto& [name, cell] : cells) {
+      board.append(named(name));
+      wanted += "," + cell + ",-0.5,,,10000,12.5,ab,2026-11-23T02:00:00Z\n";
+    }
+  }
+  EXPECT_EQ(text_of(kTable), wanted);
+  Leaderboard again(folder_);
+  EXPECT_EQ(text_of(kTable), wanted);
+  EXPECT_EQ(again.entries().front().checkpoint.name, cells.front().first);
+}
 
 TEST_F(LeaderboardFiles, SayWhatBecameOfEachCheckpoint) {
   Leaderboard board(folder_);
