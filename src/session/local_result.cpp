@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/session/local_result.hpp>
 
-#include <unistd.h>
-
+#include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 
 #include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 
 namespace tally::app {
 
@@ -19,15 +19,12 @@ std::string spill_folder(const config::ResultOptions& options) {
 
 void check_spill_folder(const config::ResultOptions& options) {
   const std::string folder = spill_folder(options);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(folder, ignored) &&
-      ::access(folder.c_str(), W_OK | X_OK) == 0) {
-    return;
-  }
-  throw Error(
-      ErrorKind::output,
-      format("the folder '{}' for records that outgrow memory is no writable folder", folder),
-      "Name one on a local disk with --spill-dir.");
+  // Permissions do not tell whether a file system takes new files.
+  if (open_scratch(folder)) return;
+  throw Error(ErrorKind::output,
+              format("the folder '{}' for records that outgrow memory is no writable folder ({})",
+                     printable(folder), errno_text(errno)),
+              "Name one on a local disk with --spill-dir.");
 }
 
 namespace {

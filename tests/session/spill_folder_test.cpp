@@ -48,7 +48,8 @@ TEST_F(SpillFolderTest, AFolderThatCanBeWrittenPasses) {
 TEST_F(SpillFolderTest, WhatIsNoFolderIsRefusedBeforeTheRun) {
   const auto file = std::filesystem::path(testing::TempDir()) / "spill-folder-test";
   std::ofstream(file) << "a file";
-  for (const std::string& name : {std::string("/no/such/folder"), file.string()}) {
+  for (const std::string& name :
+       {std::string("/no/such/folder"), file.string(), std::string("/proc")}) {
     expect_error(ErrorKind::output,
                  {"the folder '" + name + "' for records that outgrow memory is no writable folder",
                   "Name one on a local disk with --spill-dir."},

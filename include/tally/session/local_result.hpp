@@ -25,7 +25,7 @@ namespace tally::app {
 // --spill-dir, else $TMPDIR, else /tmp.
 std::string spill_folder(const config::ResultOptions& options);
 
-// Throws Error(output) if it is no writable folder, which a run may need only hours later.
+// Tries a file there. Throws Error(output) if that fails: a run may need one only hours later.
 void check_spill_folder(const config::ResultOptions& options);
 
 // How the loop of one rank went.
