@@ -55,9 +55,16 @@ void require_no_other_run(const fs::path& path) {
 
 }  // namespace
 
+// A variable may hold anything, a way out of the working folder or terminal codes included.
 std::string default_output_name() {
-  const char* job = std::getenv("SLURM_JOB_ID");
-  return format("tally-{}-{}", utc_now_compact(), job ? job : std::to_string(::getpid()));
+  const char* variable = std::getenv("SLURM_JOB_ID");
+  const std::string_view job = variable ? variable : "";
+  const bool is_plain = !job.empty() && job.front() != '.' && std::ranges::all_of(job, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+           c == '.' || c == '-';
+  });
+  return format("tally-{}-{}", utc_now_compact(),
+                is_plain ? std::string(job) : std::to_string(::getpid()));
 }
 
 void mend_interrupted(const fs::path& result) {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "output_folder_fixture.hpp"
@@ -9,6 +13,23 @@ namespace tally::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+TEST_F(OutputFolderTest, TheDefaultNameIsOneOfAFolderHere) {
+  const char* before = std::getenv("SLURM_JOB_ID");
+  const std::string kept = before != nullptr ? before : "";
+  const auto named = [](const char* job) {
+    ::setenv("SLURM_JOB_ID", job, 1);
+    return default_output_name();
+  };
+  EXPECT_TRUE(named("4711_3.x-y").ends_with("Z-4711_3.x-y"));
+  const std::string alone = "Z-" + std::to_string(::getpid());
+  for (const char* job : {"../../../x", "a/b", "", "..", ".x", "1\x1b[2J", "1 2", "é"}) {
+    EXPECT_TRUE(named(job).ends_with(alone)) << job << ": " << default_output_name();
+  }
+  ::unsetenv("SLURM_JOB_ID");
+  EXPECT_TRUE(default_output_name().ends_with(alone));
+  if (before != nullptr) ::setenv("SLURM_JOB_ID", kept.c_str(), 1);
+}
 
 TEST_F(OutputFolderTest, AnUnfinishedRunLeavesNothing) {
   {

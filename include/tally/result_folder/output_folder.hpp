@@ -14,7 +14,7 @@
 
 namespace tally::app {
 
-// "tally-<UTC time>-<job or process id>"
+// "tally-<UTC time>-<Slurm's job id, if it is a plain name, else the process id>"
 std::string default_output_name();
 
 // Before a result is read, given as its folder or a file in it: if a run was killed when it had
