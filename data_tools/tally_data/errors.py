@@ -61,8 +61,12 @@ def reading(path: str | Path) -> Iterator[None]:
         raise DataError(f"'{path}' cannot be read: {reason}") from error
 
 
+class _Stopped(BaseException):
+    """By a signal; not a SystemExit, which code of users raises."""
+
+
 def _stop(signum: int, _frame: object) -> NoReturn:
-    sys.exit(128 + signum)  # unwinds, so that temporary files are removed
+    raise _Stopped(signum)  # unwinds, so that temporary files are removed
 
 
 def run_tool(name: str, main: Callable[[], None]) -> NoReturn:
@@ -74,6 +78,9 @@ def run_tool(name: str, main: Callable[[], None]) -> NoReturn:
         message = " ".join(str(error).split())
         print(f"{name}: error[{error.exit_code}] {message}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except _Stopped as stopped:
+        print(f"{name}: stopped by signal {stopped.args[0]}", file=sys.stderr)
+        sys.exit(128 + stopped.args[0])
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         sys.exit(130)

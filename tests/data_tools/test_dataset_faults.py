@@ -73,3 +73,24 @@ def exits():
 def test_code_that_fails_when_it_is_called(function: str, says: str, tmp_path: Path, fail: Tool) -> None:
     (tmp_path / "data.py").write_text(STREAMS)
     fail(NAME, "--dataset", f"{tmp_path / 'data.py'}:{function}", "--workers", 1, code=3, says=says)
+
+
+STOPPED = """
+import os, signal
+class Items:
+    def __len__(self):
+        return 5
+    def __getitem__(self, index):
+        if index == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return [0.5], index % 2
+"""
+
+
+def test_a_signal_is_no_fault_of_the_dataset(tmp_path: Path, tool: Tool) -> None:
+    """As a scheduler sends it at the time limit, while an item is made."""
+    (tmp_path / "data.py").write_text(STOPPED)
+    words = ("--dataset", f"{tmp_path / 'data.py'}:Items", "--workers", 1, "--output", tmp_path / "x.h5")
+    done = tool(NAME, *words)
+    assert (done.returncode, done.stderr) == (143, "prepare_dataset: stopped by signal 15\n")
+    assert not (tmp_path / "x.h5").exists()

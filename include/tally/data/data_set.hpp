@@ -122,7 +122,8 @@ struct OtherInput {
   std::int64_t samples_wanted = 0;  // the first ones, if the file lacks others; 0: all
 };
 
-// Whether a path is named as the index of several files is: "val.shards.json".
+// Whether a path is named as the index of several files is by the tools that write one:
+// "val.shards.json". As a data set every .json is read as an index.
 bool is_shard_index(const std::filesystem::path& path);
 
 class DataSet {
@@ -151,10 +152,10 @@ class DataSet {
   // byte of targets, groups, lengths and tables, and the file size; of several files over their
   // identities. Reads what it hashes.
   std::string identity() const;
-  // The same for two data sets of the same samples in as many files that were prepared differently: sha256 over the
-  // task, the number of samples and the checksum tables of names, targets and what the tables say
-  // of units; not of inputs, lengths, groups and where images were placed. None where samples or
-  // units have no names, or one of these columns has no table.
+  // The same for two data sets of the same samples in as many files that were prepared differently:
+  // sha256 over the task, the number of samples and the checksum tables of names, targets and what
+  // the tables say of units; not of inputs, lengths, groups and where images were placed. None
+  // where samples or units have no names, or one of these columns has no table.
   std::optional<std::string> sample_identity() const;
 
   // Rows [first, first + count) of a column into `out`; rows past the checksum block's edges are

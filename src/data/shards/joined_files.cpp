@@ -23,7 +23,7 @@
 namespace tally::data {
 
 JoinedFiles::JoinedFiles(const std::filesystem::path& path, Targets targets) {
-  if (is_shard_index(path)) {
+  if (path.extension() == ".json") {
     open_shards(path, targets);
     join();
   } else {
@@ -52,12 +52,22 @@ void allow_open_files(const std::filesystem::path& path, std::size_t num_files) 
 
 }  // namespace
 
+DataFile& JoinedFiles::open_shard(const std::filesystem::path& index,
+                                  const std::filesystem::path& file, Targets targets) try {
+  return files_.emplace_back(file, targets);
+} catch (const Error& error) {
+  // Its last sentence may be a next step, behind which another one comes.
+  std::string problem = error.what();
+  if (problem.ends_with('.')) problem.pop_back();
+  throw Error(error.kind(), problem, format("It is a shard of '{}'.", shown(index.string())));
+}
+
 void JoinedFiles::open_shards(const std::filesystem::path& path, Targets targets) {
   const ShardIndex index = read_shard_index(path);
   allow_open_files(path, index.shards.size());
   files_.reserve(index.shards.size());
   for (const ShardEntry& entry : index.shards) {
-    DataFile& file = files_.emplace_back(entry.file, targets);
+    DataFile& file = open_shard(path, entry.file, targets);
     const DataSetInfo& info = file.info();
     const auto refuse = [&](std::string_view problem,
                             std::string_view mend = "Prepare all again.") {

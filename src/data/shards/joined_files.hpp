@@ -55,6 +55,8 @@ class JoinedFiles {
                     std::span<std::byte> out);
   // Of several files.
   void open_shards(const std::filesystem::path& index, Targets targets);
+  DataFile& open_shard(const std::filesystem::path& index, const std::filesystem::path& file,
+                       Targets targets);
   void require_same_rows(const ColumnInfo& column);
   void join();
 

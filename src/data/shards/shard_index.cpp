@@ -121,6 +121,10 @@ std::vector<ShardEntry> entries_of(const json& root, const Refusal& refuse) {
 ShardIndex read_shard_index(const fs::path& path) {
   const Refusal refuse{path};
   const json root = read(path);
+  if (!root.contains("tally_shards")) {
+    throw_dataset_error(path, "", "is no index of a data set's files: it has no 'tally_shards'",
+                        "Name the HDF5 file of a data set, or the index of its files.");
+  }
   if (const auto version = count_in(root, "tally_shards", "", refuse); version != kVersion) {
     refuse("", format("has tally_shards {}, expected {}", version, kVersion));
   }
@@ -135,8 +139,8 @@ ShardIndex read_shard_index(const fs::path& path) {
     if (rest < 0) break;
   }
   if (rest != 0) {
-    refuse("", format("has num_samples {}, but its shards have {}", index.num_samples,
-                      rest < 0 ? "more" : "fewer"));
+    const auto found = rest < 0 ? std::string("more") : format("{}", index.num_samples - rest);
+    refuse("", format("has num_samples {}, but its shards have {}", index.num_samples, found));
   }
   return index;
 }

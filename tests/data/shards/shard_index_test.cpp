@@ -59,12 +59,12 @@ TEST_F(ShardIndexFile, IsKnownByItsName) {
 
 TEST_F(ShardIndexFile, WhatIsWrongIsNamed) {
   refused("tally_shards 2, expected 1", [](json& index) { index["tally_shards"] = 2; });
-  refused("no 'tally_shards'", [](json& index) { index.erase("tally_shards"); });
+  refused("has no 'tally_shards'. Name the HDF5 file",
+          [](json& index) { index.erase("tally_shards"); });
   refused("no 'task'", [](json& index) { index["task"] = 3; });
   refused("no 'num_samples'", [](json& index) { index["num_samples"] = 7.0; });
   refused("no 'num_samples'", [](json& index) { index["num_samples"] = UINT64_MAX; });
-  refused("num_samples 8, but its shards have fewer",
-          [](json& index) { index["num_samples"] = 8; });
+  refused("num_samples 8, but its shards have 7", [](json& index) { index["num_samples"] = 8; });
   refused("num_samples 6, but its shards have more", [](json& index) { index["num_samples"] = 6; });
   refused("no 'shards'", [](json& index) { index["shards"] = json::array(); });
 }

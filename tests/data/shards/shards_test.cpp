@@ -256,7 +256,8 @@ TEST_F(Shards, ThatAreNotThoseOfTheIndexAreRefused) {
           [](IndexFile& index) { index.shards[1].identity = std::string(64, '0'); });
   refused("is for the task multiclass, the index for 'binary'",
           [](IndexFile& index) { index.task = "binary"; });
-  refused("gone.h5", [](IndexFile& index) { index.shards[2].file = "gone.h5"; });
+  refused("gone.h5' does not exist. Check the path. It is a shard of '",
+          [](IndexFile& index) { index.shards[2].file = "gone.h5"; });
 }
 
 TEST_F(Shards, OnlyTheirFilesGetChecksums) {
