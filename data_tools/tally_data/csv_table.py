@@ -13,12 +13,12 @@ from .prediction_tables import LONGEST_CELL, no_number, rows_per_piece, value_co
 
 
 class CsvTable:
-    """has_header: the first line names the columns; without it they are 0, 1, …"""
+    """has_header: the first line names the columns; without it they are 0, 1, …, which are no names of classes."""
 
     num_rows: int | None = None
 
     def __init__(self, path: Path, delimiter: str, has_header: bool, asked: Sequence[str] | None) -> None:
-        self._path, self._delimiter, self._has_header = path, delimiter, has_header
+        self._path, self._delimiter, self.has_names = path, delimiter, has_header
         first = next(self._lines(), None)
         if first is None:
             raise DataError(f"'{path}' is empty")
@@ -38,7 +38,7 @@ class CsvTable:
 
     def place_of(self, row: int) -> str:
         """By its line, which is another where cells hold line feeds, or lines are empty."""
-        lines = islice(self._lines(), row + self._has_header, None)
+        lines = islice(self._lines(), row + self.has_names, None)
         return f"line {next(lines)[0]}"
 
     def _short_rows(self) -> Iterator[list[str]]:
@@ -51,7 +51,7 @@ class CsvTable:
     def _rows(self, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
         """With the numbers of their lines."""
         places = [self._found.index(name) for name in columns]
-        for number, cells in islice(self._lines(), int(self._has_header), None):
+        for number, cells in islice(self._lines(), int(self.has_names), None):
             if len(cells) != len(self._found):
                 raise DataError(f"'{self._path}', line {number}: {len(cells)} cells, expected {len(self._found)}")
             yield number, [cells[place].strip() for place in places]

@@ -16,6 +16,8 @@ MOST_ROWS = 65536  # of a piece, for a row's list may hold many values
 class ParquetTable:
     """The values are columns of numbers, one column of lists of numbers, or one of texts."""
 
+    has_names = True
+
     def __init__(self, path: Path, asked: Sequence[str] | None) -> None:
         try:
             import pyarrow

@@ -16,12 +16,14 @@ INDEX, NAME = "index", "name"
 
 
 class PredictionTable(Protocol):
-    """columns: names of those that hold the values, [] of an array; num_rows: None where only reading tells it.
+    """columns: names of those that hold the values, [] of an array; has_names: whether the file names its columns;
+    num_rows: None where only reading tells it.
 
     place_of(row) names a row as a person finds it.
     """
 
     columns: list[str]
+    has_names: bool
     num_rows: int | None
 
     def has_key(self, name: str) -> bool:
@@ -75,6 +77,7 @@ class NumpyTable:
     """A .npy file, or one of the arrays of a .npz file, whose arrays `index` and `name` are keys."""
 
     columns: list[str] = []
+    has_names = False
 
     def __init__(self, path: Path, asked: Sequence[str] | None) -> None:
         self._path = path

@@ -89,7 +89,10 @@ class PredictionRule:
     def _order_by_class(self) -> np.ndarray | None:
         """Columns whose names are those of the classes are put into their order."""
         names, columns = self.scored.class_names, self.table.columns
-        if len(columns) < 2 or not set(columns) & set(names):
+        if not self.table.has_names or not set(columns) & set(names):
+            return None
+        if len(columns) == 1:
+            self._check_single(columns[0])
             return None
         if sorted(columns) != sorted(names) or len(set(names)) != len(names):
             raise DataError(
@@ -97,6 +100,15 @@ class PredictionRule:
                 f"{', '.join(columns[:10])}"
             )
         return np.array([columns.index(name) for name in names])
+
+    def _check_single(self, column: str) -> None:
+        """One score of a row is of class 1 of two, and its column must not have the name of class 0."""
+        names = self.scored.class_names
+        if self.scored.task == "binary" and self.outputs != CLASSES and names[1:] != [column]:
+            raise DataError(
+                f"'{self.source}' has the single column '{column}', which is the name of class {names.index(column)}; "
+                "expected scores of class 1, or of both classes"
+            )
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         scored, task, shape = self.scored, self.scored.task, values.shape[1:]

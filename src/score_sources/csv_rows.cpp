@@ -178,8 +178,10 @@ class CsvRows final : public data::RowSource {
   Marks marks_;
 };
 
-// "0,1,2" are names that pandas gives.
-bool are_counted(const std::vector<std::string>& names) {
+// "0,1,2" are the names that pandas gives to scores. A row of fewer numbers, or of classes, may
+// just as well be the first one of a file without names.
+bool are_counted(const std::vector<std::string>& names, CsvCells cells) {
+  if (cells == CsvCells::classes || names.size() < 3) return false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] != format("{}", i)) return false;
   }
@@ -188,10 +190,32 @@ bool are_counted(const std::vector<std::string>& names) {
 
 bool is_number(const std::string& name) { return csv_number(name).has_value(); }
 
+// A single column of scores is of class 1 of two, and must not be named after another class.
+void check_single(const ArrayFile& file, const std::string& name,
+                  const std::vector<std::string>& class_names) {
+  const auto found = std::ranges::find(class_names, name);
+  if (found == class_names.end() || (class_names.size() == 2 && name == class_names[1])) return;
+  file.fail(
+      format(" has the single column '{}', which is the name of class {}", shown(name),
+             found - class_names.begin()),
+      class_names.size() == 2
+          ? format("Save the scores of class 1, '{}', or of both classes.", shown(class_names[1]))
+          : "Save the scores of all classes.");
+}
+
 void check_names(const ArrayFile& file, const std::vector<std::string>& names,
-                 const std::vector<std::string>& class_names) {
-  if (names == class_names) return;
+                 const std::vector<std::string>& class_names, CsvCells cells) {
+  const bool are_numbers = std::ranges::all_of(names, is_number);
+  const bool are_classes = names == class_names;
+  if (are_classes && !(are_numbers && cells == CsvCells::classes)) return;
   const std::set<std::string_view> classes(class_names.begin(), class_names.end());
+  const bool name_classes =
+      !are_classes && names.size() > 1 &&
+      std::ranges::any_of(names, [&](const std::string& name) { return classes.contains(name); });
+  if (are_numbers && !name_classes && !are_counted(names, cells)) {
+    file.fail(", line 1: these are numbers, expected the names of the columns",
+              "data_tools/prepare_predictions.py --no-header takes such a file.");
+  }
   std::set<std::string_view> before;
   for (const std::string& name : names) {
     if (std::ranges::find(kKeys, name) != kKeys.end()) {
@@ -208,9 +232,7 @@ void check_names(const ArrayFile& file, const std::vector<std::string>& names,
                 "data_tools/prepare_predictions.py puts them in order.");
     }
   }
-  if (are_counted(names) || !std::ranges::all_of(names, is_number)) return;
-  file.fail(", line 1: these are numbers, expected the names of the columns",
-            "data_tools/prepare_predictions.py --no-header takes such a file.");
+  if (names.size() == 1 && cells == CsvCells::numbers) check_single(file, names[0], class_names);
 }
 
 std::vector<std::string> read_names(const ArrayFile& file, const Marks& marks) {
@@ -232,7 +254,7 @@ std::shared_ptr<data::RowSource> csv_rows(const std::filesystem::path& path,
   ArrayFile file(path);
   Marks marks = LineScan(file).run();
   const auto names = read_names(file, marks);
-  check_names(file, names, class_names);
+  check_names(file, names, class_names, cells);
   data::ColumnInfo column;
   column.path = "/" + name;
   column.name = name;

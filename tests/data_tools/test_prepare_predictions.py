@@ -165,6 +165,22 @@ def test_columns_of_classes_stand_in_any_order(data: Path, convert: Convert, tmp
     fail(NAME, *words, "--columns", "cat,dot", code=2, says="has no column 'dot'")
 
 
+def test_a_single_column_is_of_class_1(convert: Convert, tmp_path: Path, fail: Tool) -> None:
+    data = write_data(tmp_path / "set.h5", "binary", 2)
+    with h5py.File(data, "r+") as file:
+        file["class_names"] = ["0", "1"]
+    source = tmp_path / "in.csv"
+    words = ["--input", source, "--data", data, "--outputs", "logits"]
+    for name in ("1", "score"):
+        columns, _, _ = convert(write_csv(source, {name: scores()}), data, "--outputs", "logits")
+        assert (columns["logits"] == scores()).all()
+    write_csv(source, {"0": scores()})
+    fail(NAME, *words, code=3, says="has the single column '0', which is the name of class 0; expected scores of class 1")
+    source.write_text("".join(f"{value:.9g}\n" for value in scores()))
+    columns, _, _ = convert(source, data, "--outputs", "logits", "--no-header")
+    assert (columns["logits"] == scores()).all()
+
+
 def test_what_is_rounded_is_counted(data: Path, convert: Convert, tmp_path: Path, fail: Tool) -> None:
     values = scores(CLASSES).astype(np.float64)
     np.save(tmp_path / "in.npy", values)

@@ -126,11 +126,12 @@ TEST_F(ArrayRowsTest, CsvIsReadInPiecesOfAnyLength) {
 
 TEST_F(ArrayRowsTest, CsvOfOtherProgramsIsTheSame) {
   for (const std::string text : {
-           "a,b\n1,2\n3,4\n", "a,b\n1,2\n3,4",
+           "a,b\n1,2\n3,4\n",
+           "a,b\n1,2\n3,4",
            "\xEF\xBB\xBF"
            "a,b\r\n1,2\r\n\r\n3,4\r\n",
-           "\n\na , b\n\n 1,\t2 \n\n\n+3,4e0\n\n", "\"a\",\"b\"\n\"1\",\"2\"\n\"3\",4\n",
-           "0,1\n1,2\n3,4\n",  // names as pandas gives them
+           "\n\na , b\n\n 1,\t2 \n\n\n+3,4e0\n\n",
+           "\"a\",\"b\"\n\"1\",\"2\"\n\"3\",4\n",
        }) {
     const auto rows = csv(text);
     EXPECT_THAT(read(*rows, 0, rows->column().num_rows), ElementsAre(1, 2, 3, 4)) << text;
@@ -166,6 +167,10 @@ TEST_F(ArrayRowsTest, NamesThatMeanAnotherOrderAreRefused) {
   csv_is_refused(",0,1\n0,1,2\n", {"a column without a name", tool});
   csv_is_refused("a,a\n1,2\n", {"two columns 'a'", tool});
   csv_is_refused("0.5,0.25\n1,2\n", {"line 1: these are numbers", "--no-header"});
+  EXPECT_THAT(read(*csv("0,1,2\n1,2,3\n"), 0, 1), ElementsAre(1, 2, 3)) << "names of pandas";
+  for (const std::string row : {"0", "0,1", "0,1,1"}) {  // of a file without names
+    csv_is_refused(row + "\n" + row + "\n", {"line 1: these are numbers", "--no-header"});
+  }
   csv_is_refused("\"a,b\n1,2\n", {"line 1: a quote is not closed"});
   csv_is_refused("", {"is empty"});
   csv_is_refused("\n\r\n", {"is empty"});
@@ -179,6 +184,29 @@ TEST_F(ArrayRowsTest, NamesThatMeanAnotherOrderAreRefused) {
   const std::vector<std::string> numbers{"7", "3"}, keys{"id", "name"};
   EXPECT_THAT(read(*csv("7,3\n1,2\n", numbers), 0, 1), ElementsAre(1, 2));
   EXPECT_THAT(read(*csv("id,name\n1,2\n", keys), 0, 1), ElementsAre(1, 2));
+}
+
+TEST_F(ArrayRowsTest, ClassesNeedNamesThatAreNoClasses) {
+  const auto classes = [&](const std::string& text) {
+    return csv_rows(write("p.csv", text), "prediction", {"0", "1"}, CsvCells::classes);
+  };
+  for (const char* row : {"0\n", "1\n", "0,1\n"}) {
+    expect_error(ErrorKind::dataset, {"line 1: these are numbers, expected the names"},
+                 [&] { classes(std::string(row) + row); });
+  }
+  EXPECT_THAT(read<std::int64_t>(*classes("class\n0\n1\n"), 0, 2), ElementsAre(0, 1));
+}
+
+TEST_F(ArrayRowsTest, ASingleColumnIsNotThatOfAnotherClass) {
+  const std::vector<std::string> two{"cat", "dog"}, three{"cat", "dog", "owl"};
+  csv_is_refused("cat\n2\n",
+                 {"the single column 'cat', which is the name of class 0",
+                  "Save the scores of class 1, 'dog', or of both classes."},
+                 two);
+  csv_is_refused("dog\n2\n", {"which is the name of class 1", "of all classes"}, three);
+  EXPECT_THAT(read(*csv("p\n2\n", two), 0, 1), ElementsAre(2));
+  const auto rows = csv_rows(write("p.csv", "cat\n1\n"), "prediction", two, CsvCells::classes);
+  EXPECT_THAT(read<std::int64_t>(*rows, 0, 1), ElementsAre(1)) << "no scores, but classes";
 }
 
 TEST_F(ArrayRowsTest, AChangeOfTheFileIsFound) {
