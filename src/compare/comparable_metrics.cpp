@@ -23,8 +23,12 @@ metrics::MetricOptions choose_metrics(const std::string& task, const TwoRuns& ru
   options.names = asked;
   options.has_scores = have_scores(runs);
   options.has_label_sets = runs.a.run.find_attribute("label_sets").has_value();
-  // Smoothing is of the loss, of which there is none then.
-  if (!options.has_scores) options.label_smoothing = 0;
+  if (!options.has_scores) {
+    // Smoothing is of the loss, of which there is none then. A label is predicted or it is not: 1
+    // and 0 stand for its probability, whatever the threshold was.
+    options.label_smoothing = 0;
+    options.threshold = metrics::MetricOptions{}.threshold;
+  }
   // MetricSet replaces 'standard', 'all' and an empty list by full names, each of which is looked
   // at by itself.
   const metrics::MetricSet wanted(options);

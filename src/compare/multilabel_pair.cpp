@@ -251,8 +251,9 @@ void require_same_labels(const TwoLabelRuns& labels, const LabelStatistics& a,
               kOneDataSet);
 }
 
-// Predictions at another threshold are made of probabilities.
+// Predictions at another threshold are made of probabilities; classes alone stay as they are.
 void require_threshold(const TwoLabelRuns& labels) {
+  if (!have_scores(labels.runs)) return;
   const std::string lacks = who_lacks(labels, SavedLabelScores::probabilities);
   if (labels.a.threshold == labels.b.threshold || lacks.empty()) return;
   throw Error(ErrorKind::usage,

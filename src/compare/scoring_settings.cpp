@@ -127,7 +127,8 @@ std::vector<std::string> notes_on_settings(const TwoRuns& runs,
                            metrics::name(b.definitions), metrics::name(a.definitions)));
   }
   // A difference is mentioned only where a compared metric depends on the setting. The definitions
-  // and the threshold concern many metrics and are mentioned always.
+  // concern many metrics and are mentioned always, the threshold wherever scores are compared at
+  // it.
   const auto is_asked = [&](const auto& is_meant) {
     return std::ranges::any_of(options.names, is_meant);
   };
@@ -142,7 +143,7 @@ std::vector<std::string> notes_on_settings(const TwoRuns& runs,
         format("B was evaluated with {} calibration bins; both are compared with A's {}",
                b.calibration_bins, a.calibration_bins));
   }
-  if (a.threshold != b.threshold) {
+  if (options.has_scores && a.threshold != b.threshold) {
     notes.push_back(format("B was evaluated with --threshold {}; both are compared at A's, {}",
                            b.threshold, a.threshold));
   }

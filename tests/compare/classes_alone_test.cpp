@@ -100,5 +100,35 @@ TEST_F(ClassesAloneTest, OfLabelsAreComparedLabelByLabel) {
   EXPECT_DOUBLE_EQ(metric_of(found, "exact_match").b.value(), 1.0 / 3);
 }
 
+// Each run stays as it was predicted: of the scores of one, nothing is predicted again.
+TEST_F(ClassesAloneTest, AreComparedWhateverTheThresholdWas) {
+  const auto labels = [](const std::string& threshold, const std::string& outputs) {
+    RunFile made("multilabel", 2);
+    made.attribute("outputs", outputs).attribute("threshold", threshold);
+    made.column<std::int64_t>("index", {0, 1});
+    made.column<std::uint8_t>("label", {0, 1, 1, 1}, {2});
+    made.column<float>("loss", {1, 2})
+        .column<float>("probabilities", {0.4F, 0.8F, 0.2F, 0.7F}, {2});
+    return made.column<std::uint8_t>("prediction", {1, 1, 0, 1}, {2});
+  };
+  const auto binary = [](const std::string& threshold, const std::string& outputs) {
+    RunFile made("binary", 2);
+    made.attribute("outputs", outputs).attribute("threshold", threshold);
+    made.column<std::int64_t>("index", {0, 1, 2}).column<std::int64_t>("label", {0, 1, 1});
+    made.column<float>("loss", {1, 2, 1}).column<float>("score", {0.4F, 0.8F, 0.2F});
+    return made.column<std::int64_t>("prediction", {1, 1, 0});
+  };
+  const auto expect_alike = [&](const RunFile& a, const RunFile& b, const std::string& metric) {
+    const auto found = compare(a, b, {.replicates = 20});
+    EXPECT_THAT(found.notes, testing::Not(testing::Contains(HasSubstr("threshold"))));
+    EXPECT_DOUBLE_EQ(metric_of(found, metric).a.value(), metric_of(found, metric).b.value());
+    EXPECT_THAT(counts_of(found), ElementsAre(testing::_, 0, 0, testing::_));
+  };
+  expect_alike(labels("0.3", "logits"), labels("0.5", "classes"), "hamming");
+  expect_alike(labels("0.5", "classes"), labels("0.3", "probabilities"), "hamming");
+  expect_alike(binary("0.3", "logits"), binary("0.5", "classes"), "accuracy");
+  expect_alike(binary("0.9", "classes"), binary("0.3", "logits"), "accuracy");
+}
+
 }  // namespace
 }  // namespace tally::compare
