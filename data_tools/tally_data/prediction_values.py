@@ -124,6 +124,8 @@ class PredictionRule:
         if shape not in expected:
             said = " or ".join(f"[N{''.join(f', {size}' for size in one)}]" for one in expected)
             raise DataError(f"'{self.source}' is {_form(shape)}, expected {said}: {self.outputs} for {task} of '{scored.path}'")
+        if task == "multilabel":
+            return values.reshape(len(values), num_classes)
         return values.reshape(len(values)) if shape == (1,) and () in expected else values
 
     def _floats(self, values: np.ndarray, first_row: int) -> np.ndarray:

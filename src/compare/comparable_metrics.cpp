@@ -34,7 +34,9 @@ metrics::MetricOptions choose_metrics(const std::string& task, const TwoRuns& ru
   const metrics::MetricSet wanted(options);
   for (const std::string& metric : wanted.without_scores()) {
     pair.left_out.push_back(
-        {metric, format("needs scores, missing in {}", who(runs, has_classes_alone))});
+        {metric, format("needs scores, missing in {}; an evaluation of the model with --save "
+                        "labels,logits has them",
+                        who(runs, has_classes_alone))});
   }
   options.names.clear();
   for (const std::string& metric : wanted.options().names) {

@@ -29,14 +29,18 @@ void check_saves_no_scores(const TaskOptions& options) {
 const TensorView& classes_in(std::span<const TensorView> outputs, std::int64_t labels) {
   const TensorView& classes = only_output(outputs);
   const Shape row(classes.shape.begin() + (classes.shape.empty() ? 0 : 1), classes.shape.end());
-  const Shape expected = labels == 0 ? Shape{} : Shape{labels};
-  const bool fits =
-      metrics::are_decided_classes(classes.dtype) && row == expected && !classes.shape.empty();
+  const bool is_of_rows = !classes.shape.empty();
+  const bool is_single = labels <= 1 && row.empty();
+  const bool fits = is_of_rows && metrics::are_decided_classes(classes.dtype) &&
+                    (is_single || (labels > 0 && row == Shape{labels}));
   if (fits) return classes;
   throw Error(
       ErrorKind::model,
       format("the predicted classes are {} {}, expected integers [rows{}]", name(classes.dtype),
-             to_string(classes.shape), labels == 0 ? "" : format(", {}", labels)));
+             to_string(classes.shape), labels == 0 ? "" : format(", {}", labels)),
+      labels == 0 ? "Save the class of each sample, or name the kind of scores: --outputs."
+                  : "Save 0 or 1 for each label of each sample, or name the kind of scores: "
+                    "--outputs.");
 }
 
 std::vector<std::string> notes_without_scores(const metrics::MetricSet& metrics) {

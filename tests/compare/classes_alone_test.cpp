@@ -42,7 +42,8 @@ TEST_F(ClassesAloneTest, AreComparedByWhatIsPredicted) {
     std::vector<std::string> left_out;
     for (const auto& one : found.left_out) {
       left_out.push_back(one.metric);
-      EXPECT_EQ(one.reason, std::string("needs scores, missing in ") + lacks);
+      EXPECT_EQ(one.reason, std::string("needs scores, missing in ") + lacks +
+                                "; an evaluation of the model with --save labels,logits has them");
     }
     EXPECT_THAT(left_out, ElementsAre("loss", "brier", "ece"));
     const auto changes = std::get<ClassChanges>(found.changes);

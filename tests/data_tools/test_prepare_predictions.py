@@ -133,6 +133,7 @@ KINDS = [
     ("multiclass", CLASSES, "classes", np.arange(SAMPLES) % CLASSES, "prediction", "int64"),
     ("binary", 2, "classes", (scores() > 0), "prediction", "int64"),
     ("multilabel", 4, "classes", (scores(4) > 0).astype(np.float64), "prediction", "uint8"),
+    ("multilabel", 1, "classes", (scores(1) > 0), "prediction", "uint8"),
     ("regression", 1, None, scores(), "prediction", "float32"),
     ("regression", 2, "values", scores(2), "prediction", "float32"),
     ("segmentation", CLASSES, None, (scores(4, 5) > 0).astype(np.int32), "prediction", "uint8"),
@@ -150,7 +151,7 @@ def test_kinds(
     options = ["--outputs", outputs] if outputs else []
     columns, attributes, _ = convert(tmp_path / "in.npy", data, *options)
     assert sorted(columns) == sorted(["index", column])
-    assert columns[column].dtype == dtype and (columns[column] == values).all()
+    assert columns[column].dtype == dtype and np.array_equal(columns[column], values)
     assert attributes.get("outputs") == (outputs.encode() if task in ("multiclass", "binary", "multilabel") else None)
 
 

@@ -191,5 +191,17 @@ TEST_F(PredictedClassesTest, OfLabelsAreOneForEach) {
               HasSubstr("label 1 of sample 2 is predicted as 3, expected 0 to 1"));
 }
 
+TEST_F(PredictedClassesTest, OfASingleLabelMayLackItsDimension) {
+  use_data(data::multilabel_file(1, {0, 1, 1, 1}));
+  const auto narrow = save<std::uint8_t>("n.h5", {0, 1, 0, 1}, "multilabel");
+  const auto wide = save<std::uint8_t>("w.h5", {0, 1, 0, 1}, "multilabel", 1);
+  const auto expected = score(wide, 2);
+  EXPECT_DOUBLE_EQ(value_of(expected, "hamming").value(), 1.0 / 4);
+  EXPECT_EQ(score(narrow, 2).global.state_digest, expected.global.state_digest);
+  config_.scoring.outputs = "classes";
+  const auto csv = text_file("p.csv", "label\n0\n1\n0\n1\n");
+  EXPECT_EQ(score(csv, 2).global.state_digest, expected.global.state_digest);
+}
+
 }  // namespace
 }  // namespace tally::app

@@ -132,7 +132,8 @@ def test_two_runs_of_classes_are_compared(saved: PairedTask, score: Evaluate, ta
     found, of_runs = compared(*folders), compared(*(run.folder for run in saved.runs))
     assert len(found["metrics"]) > 5 and "loss" not in found["metrics"]
     assert found["metrics"] == {name: of_runs["metrics"][name] for name in found["metrics"]}
-    assert {one["reason"] for one in found["left_out"]} == {"needs scores, missing in A and B"}
+    said = "needs scores, missing in A and B; an evaluation of the model with --save labels,logits has them"
+    assert {one["reason"] for one in found["left_out"]} == {said}
     mixed = compared(saved.runs[0].folder, folders[1])
     assert mixed["metrics"] == found["metrics"]
 
