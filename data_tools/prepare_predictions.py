@@ -106,7 +106,7 @@ def write_attributes(file: PredictionFile, rule: PredictionRule, args: argparse.
 def make_parser() -> argparse.ArgumentParser:
     parser = ToolParser(__doc__)
     parser.add_argument("--input", type=Path, required=True, metavar="FILE", help=".npy, .npz, .csv, .tsv or .parquet")
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="the data set file that was predicted")
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="the data set that was predicted")
     parser.add_argument("--outputs", choices=OUTPUTS, help="what the values are; needed but for regression and segmentation")
     parser.add_argument(
         "--columns", type=lambda text: text.split(","), metavar="NAME,...",

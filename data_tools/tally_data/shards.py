@@ -16,7 +16,7 @@ import h5py
 
 from .atomic import atomic_path, check_output, flush_to_disk
 from .column import Column
-from .errors import DataError, OutputError, UsageError
+from .errors import DataError, OutputError, UsageError, reading
 from .identity import identity
 from .text_column import TextColumn
 from .writer import DataSetWriter
@@ -152,13 +152,18 @@ def _index_of(paths: Sequence[Path], sizes: Sequence[int]) -> dict[str, Any]:
 def _publish(paths: Sequence[Path], output: Path, index: dict[str, Any], overwrite: bool) -> None:
     """The index comes last, and goes first where there is one: it never names files of two sets."""
     check_set_output(output, len(paths), overwrite)  # somebody may have written them meanwhile
-    earlier = _shards_named_by(output)
-    with atomic_path(output, overwrite) as temporary:
-        temporary.write_text(json.dumps(index, indent=1) + "\n")
-        output.unlink(missing_ok=True)
-        for path in paths:
-            path.replace(output.with_name(path.name))
-        flush_to_disk(output.absolute().parent)
+    earlier, moved = _shards_named_by(output), []
+    try:
+        with atomic_path(output, overwrite) as temporary:
+            temporary.write_text(json.dumps(index, indent=1) + "\n")
+            output.unlink(missing_ok=True)
+            for path in paths:
+                moved.append(path.replace(output.with_name(path.name)))
+            flush_to_disk(output.absolute().parent)
+    finally:
+        if not output.exists():
+            for path in moved:
+                path.unlink(missing_ok=True)
     for name in earlier - {path.name for path in paths}:
         output.with_name(name).unlink(missing_ok=True)
 
@@ -168,6 +173,25 @@ def _shards_named_by(index: Path) -> set[str]:
     own_name = re.compile(re.escape(index.name.removesuffix(SUFFIX)) + r"\.\d{5,}-of-\d{5,}\.h5")
     try:
         names = [shard["file"] for shard in json.loads(index.read_text())["shards"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()
     return {name for name in names if isinstance(name, str) and own_name.fullmatch(name)}
+
+
+def read_index(index: Path) -> list[tuple[Path, int]]:
+    """The files of a set, and how many samples each holds. Raises DataError for what is no index."""
+    with reading(index):
+        content = index.read_bytes()
+    try:
+        found = json.loads(content)
+        shards = [(shard["file"], shard["rows"]) for shard in found["shards"]]
+        is_index = found["tally_shards"] == _VERSION and found["num_samples"] == sum(rows for _, rows in shards)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        shards, is_index = [], False
+    if not is_index or not shards or not all(_is_file_name(name) for name, _ in shards):
+        raise DataError(f"'{index}' is no index of a data set of several files (see SCHEMA.md)")
+    return [(index.with_name(name), rows) for name, rows in shards]
+
+
+def _is_file_name(name: Any) -> bool:
+    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\0")

@@ -218,6 +218,29 @@ def test_a_failure_leaves_the_earlier_set(
     assert {name: (tmp_path / name).read_bytes() for name in names_in(tmp_path) if name != "set"} == before
 
 
+def test_a_failure_midway_leaves_no_file_of_the_set(
+    tmp_path: Path, tool: Tool, succeed: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the files get their names; the earlier index, whose content is no longer sure, is as if it were none."""
+    make_images(tmp_path / "set", NAMES)
+    words = ["--input", tmp_path / "set", "--workers", 1, "--overwrite", "--shards", 3]
+    (tmp_path / "a.shards.json").write_text("[" * 100_000)
+    rename = Path.replace
+
+    def fails(path: Path, target: Path) -> Path:
+        if target.name.startswith("a.00002"):
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "replace", fails)
+    done = tool("prepare_imagefolder", *words, "--output", tmp_path / "a.shards.json")
+    assert done.returncode == 6 and "cannot be written: No space left on device" in done.stderr
+    assert names_in(tmp_path) == ["set"]
+    monkeypatch.undo()
+    succeed("prepare_imagefolder", *words, "--output", tmp_path / "a.shards.json")
+    assert len(names_in(tmp_path)) == 5
+
+
 def write_tagged(path: Path) -> Path:
     """Sequences and a group, which the identity knows as well."""
     with DataSetWriter(path, task="token-classification", num_classes=3, num_samples=70, ignore_index=-100) as out:
