@@ -17,10 +17,27 @@ namespace {
 // attributes below 64 KiB unless it is asked for more.
 constexpr std::int64_t kMaxValues = 1 << 20;
 
+// An attribute has at most so many texts of variable length: they may all be one long text of the
+// file, and HDF5 cannot say how long they are before it reads them. All together they may have as
+// many bytes as texts of fixed length.
+constexpr std::int64_t kMaxVariableTexts = 1024;
+
+// HDF5 looks for an attribute among all others of its object, so that the time to read all of them
+// grows with the square of their number.
+constexpr std::size_t kMaxAttributes = 4096;
+
+struct AttributeNames {
+  std::vector<std::string> names;
+  bool too_many = false;
+};
+
 // HDF5 calls this from C, which exceptions must not cross: a negative result ends the iteration as
 // a failure.
-herr_t collect(hid_t, const char* name, const H5A_info_t*, void* names) noexcept try {
-  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+herr_t collect(hid_t, const char* name, const H5A_info_t*, void* data) noexcept try {
+  auto& found = *static_cast<AttributeNames*>(data);
+  found.too_many = found.names.size() >= kMaxAttributes;
+  if (found.too_many) return 1;
+  found.names.emplace_back(name);
   return 0;
 } catch (...) {
   return -1;
@@ -97,6 +114,13 @@ std::vector<std::int64_t> AttributeView::as_int64s() const {
   return values;
 }
 
+std::string AttributeView::integer_text() const {
+  if (H5Tget_sign(type_.get()) != H5T_SGN_NONE) return format("{}", as_int64());
+  std::uint64_t value = 0;
+  read(H5T_NATIVE_UINT64, &value);
+  return format("{}", value);
+}
+
 std::vector<double> AttributeView::as_doubles() const {
   const int rank = H5Sget_simple_extent_ndims(space_.get());
   if (type_class() != H5T_FLOAT || num_values_ < 1 || rank > 1) wrong("float64");
@@ -116,13 +140,22 @@ std::vector<std::string> AttributeView::read_texts() const {
 }
 
 std::vector<std::string> AttributeView::read_variable_texts() const {
+  if (num_values_ > kMaxVariableTexts) {
+    wrong(format("at most {} texts of variable length", kMaxVariableTexts));
+  }
   // HDF5 allocates each text of variable length; H5Dvlen_reclaim() gives them back. A null pointer
   // is an empty text.
   std::vector<char*> texts(to_size(num_values_), nullptr);
   read(type_.get(), texts.data());
   std::vector<std::string> copies;
-  for (const char* text : texts) copies.emplace_back(text == nullptr ? "" : text);
+  std::size_t bytes = 0;
+  for (const char* text : texts) {
+    const std::string_view view(text == nullptr ? "" : text);
+    bytes += view.size();
+    if (bytes <= to_size(kMaxValues)) copies.emplace_back(view);
+  }
   H5Dvlen_reclaim(type_.get(), space_.get(), H5P_DEFAULT, texts.data());
+  if (bytes > to_size(kMaxValues)) wrong("shorter strings");
   return copies;
 }
 
@@ -178,19 +211,22 @@ std::string without_padding(std::string_view stored, H5T_str_t padding) {
 
 std::vector<std::string> attribute_names(hid_t object, const Subject& subject,
                                          std::string_view path) {
-  std::vector<std::string> names;
-  check(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), subject, path,
+  AttributeNames found;
+  check(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &found), subject, path,
         "examined");
+  if (found.too_many) {
+    fail(subject, path, format("has more than {} attributes, which is refused", kMaxAttributes));
+  }
   // The digest of a structure needs the order of bytes, whatever index HDF5 went through.
-  std::ranges::sort(names);
-  return names;
+  std::ranges::sort(found.names);
+  return std::move(found.names);
 }
 
 std::string attribute_text(const AttributeView& attribute) {
   const H5T_class_t type_class = attribute.type_class();
   if (attribute.num_values() == 1) {
     if (type_class == H5T_STRING) return printable(attribute.as_string());
-    if (type_class == H5T_INTEGER) return format("{}", attribute.as_int64());
+    if (type_class == H5T_INTEGER) return attribute.integer_text();
   }
   constexpr std::int64_t kShown = 8;
   if (type_class == H5T_FLOAT && attribute.num_values() >= 1 && attribute.num_values() <= kShown) {

@@ -24,6 +24,8 @@ class AttributeView {
   std::vector<std::int64_t> as_int64s() const;
   std::vector<double> as_doubles() const;
   std::string as_string() const;
+  // Of one integer, also of one that int64 cannot hold.
+  std::string integer_text() const;
   AttributeContent content() const;
   H5T_class_t type_class() const { return H5Tget_class(type_.get()); }
   std::string type_text() const;

@@ -128,5 +128,56 @@ TEST_F(Attributes, AreListedAndShownOnOneLine) {
   EXPECT_EQ(file.attribute_text("/", "d"), "from\\x0ahere");
 }
 
+TEST_F(Attributes, AnIntegerThatIsTooLargeIsShown) {
+  const Reader file = file_with([](hid_t id) {
+    const std::uint64_t large = (std::uint64_t{1} << 63) + 5;
+    const std::int64_t small = -5;
+    raw::attribute(id, "/", "large", H5T_STD_U64LE, {}, &large);
+    raw::attribute(id, "/", "small", H5T_STD_I64LE, {}, &small);
+  });
+  EXPECT_EQ(file.attribute_text("/", "large"), "9223372036854775813");
+  EXPECT_EQ(file.attribute_text("/", "small"), "-5");
+}
+
+// A list of the same text of variable length.
+void repeated_text(hid_t id, const char* name, std::size_t count, const std::string& text) {
+  const hid_t type = raw::ok(H5Tcopy(H5T_C_S1));
+  raw::ok(H5Tset_size(type, H5T_VARIABLE));
+  const std::vector<const char*> texts(count, text.c_str());
+  raw::attribute(id, "/", name, type, {count}, texts.data());
+  raw::ok(H5Tclose(type));
+}
+
+TEST_F(Attributes, TextsOfVariableLengthAreBounded) {
+  const auto content = [&](const char* name, std::size_t count, const std::string& text) {
+    raw::create(folder_ / name, [&](hid_t id) { repeated_text(id, name, count, text); });
+    return Reader(folder_ / name).content_of("/").attributes.at(0);
+  };
+  const std::string long_text(64U << 10, 'x');
+  EXPECT_EQ(content("most", 1024, "x").shape, (Shape{1024}));
+  refused({"'many' is string[1025], expected at most 1024 texts of variable length"},
+          [&] { content("many", 1025, "x"); });
+  EXPECT_EQ(content("as long", 16, long_text).shape, (Shape{16}));
+  refused({"'longer' is string[17], expected shorter strings"},
+          [&] { content("longer", 17, long_text); });
+}
+
+TEST_F(Attributes, TheirNumberIsBounded) {
+  constexpr int kMost = 4096;
+  const auto fill = [](hid_t id, int first, int end) {
+    const hid_t extent = raw::space({});
+    for (int i = first; i < end; ++i) {
+      raw::ok(H5Aclose(raw::ok(H5Acreate2(id, std::to_string(i).c_str(), H5T_STD_I8LE, extent,
+                                          H5P_DEFAULT, H5P_DEFAULT))));
+    }
+    raw::ok(H5Sclose(extent));
+  };
+  file_with([&](hid_t id) { fill(id, 0, kMost); });
+  EXPECT_EQ(Reader(folder_ / "a.h5").attribute_names("/").size(), 4096U);
+  raw::edit(folder_ / "a.h5", [&](hid_t id) { fill(id, kMost, kMost + 1); });
+  refused({"/ has more than 4096 attributes"},
+          [&] { Reader(folder_ / "a.h5").attribute_names("/"); });
+}
+
 }  // namespace
 }  // namespace tally::hdf5
