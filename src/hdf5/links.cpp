@@ -11,6 +11,11 @@ namespace {
 // A file that claims more links is not a data set. The bound limits the memory that a hostile file
 // can make us use.
 constexpr std::size_t kMaxLinks = 1'000'000;
+// Groups within groups: HDF5 goes through them by recursion, which the stack bounds, and each path
+// is as long as it is deep. A data set needs three.
+constexpr std::ptrdiff_t kMaxDepth = 32;
+// Names may have 64 KiB each, and the paths of a group repeat those of the groups above it.
+constexpr std::size_t kMaxPathBytes = std::size_t{256} << 20;
 constexpr std::string_view kStore = "Store the data in the file itself.";
 
 // A link that is not hard may lead into another file, whose bytes no identity and no checksum of
@@ -35,24 +40,36 @@ struct Found {
 
 struct Collection {
   std::vector<Found> links;
+  std::size_t path_bytes = 0;
   bool too_many = false;
+  bool too_deep = false;
 };
 
 // HDF5 calls this from C, which exceptions must not cross: a negative result ends the walk as a
 // failure.
 herr_t collect(hid_t, const char* name, const H5L_info_t* info, void* data) noexcept try {
   auto& collection = *static_cast<Collection*>(data);
-  collection.too_many = collection.links.size() >= kMaxLinks;
-  if (collection.too_many) return 1;
-  collection.links.push_back({name, info->type});
+  const std::string_view path(name);
+  collection.path_bytes += path.size();
+  collection.too_many =
+      collection.links.size() >= kMaxLinks || collection.path_bytes > kMaxPathBytes;
+  collection.too_deep = std::ranges::count(path, '/') >= kMaxDepth;
+  if (collection.too_many || collection.too_deep) return 1;
+  collection.links.push_back({std::string(path), info->type});
   return 0;
 } catch (...) {
   return -1;
 }
 
 void require_bounded(const Subject& subject, std::string_view group, const Collection& found) {
+  if (found.too_deep) {
+    fail(subject, group,
+         format("holds groups within groups, more than {} deep, which is refused", kMaxDepth));
+  }
   if (!found.too_many) return;
-  fail(subject, group, format("holds more than {} objects, which is refused", kMaxLinks));
+  fail(subject, group,
+       format("holds more than {} objects, or more than {} bytes of their paths, which is refused",
+              kMaxLinks, kMaxPathBytes));
 }
 
 }  // namespace
@@ -82,6 +99,10 @@ bool has_object(hid_t file, const Subject& subject, std::string_view path) {
 
 Object open_object(hid_t file, const Subject& subject, std::string_view path) {
   if (!has_object(file, subject, path)) fail(subject, path, "is missing", subject.next_step);
+  return open_checked(file, subject, path);
+}
+
+Object open_checked(hid_t file, const Subject& subject, std::string_view path) {
   const std::string name(path);
   return Object(check(H5Oopen(file, name.c_str(), H5P_DEFAULT), subject, path, "opened"));
 }

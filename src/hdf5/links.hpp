@@ -14,10 +14,12 @@ namespace tally::hdf5 {
 bool has_object(hid_t file, const Subject& subject, std::string_view path);
 // The object at `path`; fails if there is none.
 Object open_object(hid_t file, const Subject& subject, std::string_view path);
+// The object at one of all_paths(), whose links need no second look.
+Object open_checked(hid_t file, const Subject& subject, std::string_view path);
 // Names of the links in a group, ascending.
 std::vector<std::string> link_names(hid_t file, const Subject& subject, std::string_view group);
 // Absolute paths of all links, ascending, the groups behind them entered once; fails on the first
-// that is not a hard link.
+// that is not a hard link, and where groups are nested deeper than any data set needs.
 std::vector<std::string> all_paths(hid_t file, const Subject& subject);
 
 }  // namespace tally::hdf5

@@ -153,7 +153,7 @@ std::string Reader::stamp() const { return impl_->opened.text_with_inode(); }
 void Reader::refuse_indirections() const {
   const auto lock = lock_library();
   for (const std::string& path : all_paths()) {
-    const Object object = open_object(impl_->file.get(), impl_->subject, path);
+    const Object object = open_checked(impl_->file.get(), impl_->subject, path);
     if (H5Iget_type(object.get()) == H5I_DATASET) {
       refuse_foreign_storage(object.get(), impl_->subject, path);
     }
