@@ -47,6 +47,7 @@ TASKS = {
 }
 MAX_ROWS_PER_BLOCK = 64
 RAGGED_VALUES_PER_BLOCK = 4096  # values of ragged arrays are small, often bytes
+MAX_BLOCK_BYTES = 64 << 20  # readers refuse larger blocks of more than one row
 _BLOCK_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 

@@ -27,8 +27,8 @@ class SetFile:
     """The file of one data set, complete or absent; use it in a `with` statement.
 
     At the end of the block it is checked for completeness, closed, flushed to the disk and renamed; on any failure
-    nothing is left. `rows_per_block` (1 to 64; default: by the size of a row) or `checksums=False` change the checksum
-    tables. Raises UsageError for wrong arguments, DataError for wrong rows, OutputError where it cannot be written.
+    nothing is left. `rows_per_block` (1 to 64, less for rows above 1 MiB; default: by the size of a row) or
+    `checksums=False` change the checksum tables. Raises UsageError for wrong arguments, DataError for wrong rows, OutputError where it cannot be written.
     """
 
     def __init__(
@@ -170,6 +170,8 @@ class SetFile:
         if any(size < 1 for size in shape[1:]):
             raise UsageError(f"{path} has rows of shape {list(shape[1:])}, expected sizes above 0")
         stored = np.dtype(dtype).newbyteorder("<")
+        row_bytes = stored.itemsize * int(np.prod(shape[1:], dtype=np.int64))
+        rows_per_block = min(rows_per_block, max(1, schema.MAX_BLOCK_BYTES // row_bytes))
         dataset = self._opened().create_dataset(path, shape, stored, fill_time="never")
         checksums = BlockChecksums(rows_per_block) if self._use_checksums else None
         assert self._raw is not None

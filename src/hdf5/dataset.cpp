@@ -4,6 +4,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/host_and_libraries.hpp>
 
 #include "attributes.hpp"
 #include "dataset_impl.hpp"
@@ -42,12 +43,29 @@ void Dataset::require_element(Element expected) const {
        impl_->subject.next_step);
 }
 
+void Dataset::require_memory() const {
+  const std::int64_t bytes = info().num_rows() * info().row_bytes();
+  // Looking at what is left takes longer than reading a little.
+  constexpr std::int64_t kLittle = std::int64_t{64} << 20;
+  if (bytes <= kLittle) return;
+  const auto available = available_memory_bytes();
+  if (!available || bytes <= *available) return;
+  throw Error(
+      ErrorKind::environment,
+      format("{} '{}', {} is read at once and has {} bytes; this node has {} bytes of free "
+             "memory",
+             impl_->subject.what, impl_->subject.path.string(), info().path, bytes, *available));
+}
+
 void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
   const DatasetInfo& about = info();
+  if (about.element == Element::text) {
+    fail(impl_->subject, about.path, "holds texts, expected numbers", impl_->subject.next_step);
+  }
   // `first` is compared with a difference, not with a sum: first + count could overflow. The
   // product cannot, for the whole dataset's bytes were found to fit into int64.
-  if (about.element == Element::text || first < 0 || count < 0 ||
-      first > about.num_rows() - count || out.size() < to_size(count * about.row_bytes())) {
+  if (first < 0 || count < 0 || first > about.num_rows() - count ||
+      out.size() < to_size(count * about.row_bytes())) {
     throw Error(ErrorKind::internal, format("rows {} + {} of {} were asked for in {} bytes", first,
                                             count, about.path, out.size()));
   }
@@ -124,10 +142,23 @@ std::uint32_t Dataset::read_raw_chunk(std::int64_t chunk, std::vector<std::byte>
 
 namespace {
 
+// Texts are read at once, as objects of their own. They are names of classes, so that this is far
+// above what is needed.
+constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 30;
+
+void require_few_texts(const Subject& subject, const DatasetInfo& info, std::size_t text_bytes) {
+  const std::size_t each = sizeof(std::string) + text_bytes;
+  if (to_size(num_elements(info.shape)) <= to_size(kMaxTextBytes) / each) return;
+  fail(subject, info.path,
+       format("holds {} texts of {} bytes, more than {} bytes in memory, which is refused",
+              num_elements(info.shape), text_bytes, kMaxTextBytes));
+}
+
 // Texts of variable length lie in heaps of the file; `count` bytes more than the file holds are
 // allowed, because each text gets a NUL in memory.
 std::vector<std::string> read_variable(hid_t dataset, hid_t type, const Subject& subject,
                                        const DatasetInfo& info, std::int64_t file_bytes) {
+  require_few_texts(subject, info, sizeof(char*));
   const Space space(check(H5Dget_space(dataset), subject, info.path, "examined"));
   // Many elements may point at one long text: what would be read must fit the file.
   hsize_t text_bytes = 0;
@@ -151,9 +182,8 @@ std::vector<std::string> read_variable(hid_t dataset, hid_t type, const Subject&
 
 std::vector<std::string> read_fixed(hid_t dataset, hid_t type, const Subject& subject,
                                     const DatasetInfo& info) {
-  // The dataset's bytes were compared with the file's size when it was opened, so this allocation
-  // is bounded.
   const std::size_t size = H5Tget_size(type);
+  require_few_texts(subject, info, size);
   std::string stored(to_size(num_elements(info.shape)) * size, '\0');
   check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, stored.data()), subject, info.path,
         "read");

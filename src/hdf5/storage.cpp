@@ -18,6 +18,11 @@ namespace {
 // 258 bytes (RFC 1951). A file cannot hold more than this many times its own size.
 constexpr std::int64_t kMaxInflation = 1100;
 
+// A chunk is decoded whole, by several threads and ranks at a time, and zeros deflate to a
+// thousandth: without this limit a file of 4 MB could ask for 4 GiB at once. It is also what the
+// caches of decoded chunks may hold.
+constexpr std::int64_t kMaxChunkBytes = std::int64_t{256} << 20;
+
 Properties creation_properties(hid_t dataset, const Subject& subject, std::string_view path) {
   return Properties(check(H5Dget_create_plist(dataset), subject, path, "examined"));
 }
@@ -138,6 +143,11 @@ void check_chunks(const Holder& holder, DatasetInfo& info, std::int64_t bytes,
   // A chunk may be larger than the dataset, and is allocated whole.
   const auto chunk_bytes = product(info.chunk_shape, element_bytes);
   if (!chunk_bytes || *chunk_bytes > limit) holder.too_large("chunks of too many");
+  if (*chunk_bytes > kMaxChunkBytes) {
+    fail(holder.subject, holder.path,
+         format("has chunks of {} bytes, expected at most {}", *chunk_bytes, kMaxChunkBytes),
+         "Rewrite it, for example with 'h5repack -l CONTI'.");
+  }
 
   // HDF5 gives fill values for chunks that are missing, which would be counted as samples.
   const Space space(check(H5Dget_space(holder.dataset), holder.subject, holder.path, "examined"));

@@ -82,6 +82,14 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"rows_per_block_0",
                {"attribute 'rows_per_block' is 0, expected 1 or more"},
                [](hid_t f) { set_int(f, kTable, "rows_per_block", 0); }},
+        Change{"large_blocks",
+               {"/checksums/inputs/x attribute 'rows_per_block' is 10, of rows of 7000000 bytes; "
+                "expected blocks of at most 67108864 bytes"},
+               [](hid_t f) {
+                 raw::declared(f, "/inputs/x", H5T_STD_U8LE, {10, 7'000'000});
+                 raw::dataset(f, "/checksums/inputs/x", H5T_STD_U32LE, {1}, "abcd");
+                 set_int(f, "/checksums/inputs/x", "rows_per_block", 10);
+               }},
         Change{"orphan",
                {"/checksums/inputs/gone is a checksum table of /inputs/gone, which does"},
                [](hid_t f) {

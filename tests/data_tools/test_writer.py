@@ -157,6 +157,15 @@ def test_blocks_are_at_most_a_mebibyte(tmp_path: Path) -> None:
         assert file["checksums/targets/label"].attrs["rows_per_block"] == 64
 
 
+def test_blocks_are_no_larger_than_readers_take(tmp_path: Path) -> None:
+    with writer(tmp_path / "a.h5", num_samples=2, rows_per_block=64) as out:
+        out.add_input("x", dtype="uint8", shape=(3 << 20,), data=np.zeros((2, 3 << 20), np.uint8))
+        out.add_target(data=[0] * 2)
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["checksums/inputs/x"].attrs["rows_per_block"] == 21  # of 64 MiB
+        assert file["checksums/targets/label"].attrs["rows_per_block"] == 64
+
+
 def test_same_input_same_bytes(tmp_path: Path) -> None:
     for name in ("a.h5", "b.h5"):
         with writer(tmp_path / name) as out:

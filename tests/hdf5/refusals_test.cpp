@@ -208,6 +208,36 @@ TEST_F(Refusals, WhatIsNoDataset) {
                [&] { file.dataset("/g/x").read_all<float>(); });
 }
 
+TEST_F(Refusals, ChunksThatTakeMuchMemory) {
+  constexpr hsize_t kMost = 256U << 20;
+  refused("/x", {"/x has chunks of 268435457 bytes, expected at most 268435456", "h5repack"},
+          Walk::passes, [](hid_t file) { raw::declared(file, "/x", H5T_STD_U8LE, {kMost + 1}); });
+  raw::create(folder_ / "most.h5",
+              [](hid_t file) { raw::declared(file, "/x", H5T_STD_U8LE, {kMost}); });
+  EXPECT_NO_THROW(Reader(folder_ / "most.h5").dataset("/x"));
+}
+
+// Groups of one letter each, within one another, with a dataset in the last one.
+Reader nested(const std::filesystem::path& path, std::size_t num_groups) {
+  std::string name;
+  for (std::size_t i = 0; i < num_groups; ++i) name += "/g";
+  raw::create(path, [&](hid_t file) {
+    raw::dataset(file, (name + "/x").c_str(), H5T_STD_I32LE, {8}, kValues);
+  });
+  return Reader(path);
+}
+
+TEST_F(Refusals, DeepGroups) {
+  const Reader allowed = nested(folder_ / "31.h5", 31);
+  EXPECT_NO_THROW(allowed.refuse_indirections());
+  EXPECT_EQ(allowed.all_paths().size(), 32U);
+  for (const std::size_t depth : {std::size_t{32}, std::size_t{3000}}) {
+    const Reader file = nested(folder_ / std::to_string(depth), depth);
+    expect_error(ErrorKind::dataset, {"/ holds groups within groups, more than 32 deep"},
+                 [&] { file.refuse_indirections(); });
+  }
+}
+
 TEST_F(Refusals, AGroupThatHoldsItselfEndsTheWalk) {
   const auto path = folder_ / "a.h5";
   raw::create(path, [](hid_t file) {

@@ -35,7 +35,8 @@ TEST(Strings, AreReadFromEveryStorage) {
   EXPECT_TRUE(file.dataset("/none").read_strings().empty());
   EXPECT_EQ(file.dataset("/null").info().element, Element::text);
   std::vector<std::byte> out(100);
-  expect_error(ErrorKind::internal, {"/null"}, [&] { file.dataset("/null").read_rows(0, 1, out); });
+  expect_error(ErrorKind::dataset, {"/null holds texts, expected numbers"},
+               [&] { file.dataset("/null").read_rows(0, 1, out); });
 }
 
 TEST(Strings, ManyElementsThatShareOneTextAreRefused) {
@@ -63,6 +64,16 @@ TEST(Strings, ManyElementsThatShareOneTextAreRefused) {
 
   const Dataset dataset = Reader(folder / "a.h5").dataset("/x");
   expect_error(ErrorKind::dataset, {"/x holds 4000", "bytes of text", "refused"},
+               [&] { dataset.read_strings(); });
+}
+
+// 64 Mi texts of a byte, which would be 2 GiB in memory, of a chunk that is not looked at.
+TEST(Strings, MoreThanMemoryShouldHoldAreRefused) {
+  const raw::TemporaryFolder folder;
+  constexpr hsize_t kCount = 64U << 20;
+  raw::create(folder / "a.h5", [](hid_t file) { raw::declared(file, "/x", H5T_C_S1, {kCount}); });
+  const Dataset dataset = Reader(folder / "a.h5").dataset("/x");
+  expect_error(ErrorKind::dataset, {"/x holds 67108864 texts of 1 bytes, more than 1073741824"},
                [&] { dataset.read_strings(); });
 }
 

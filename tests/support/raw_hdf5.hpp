@@ -110,4 +110,19 @@ inline hid_t chunked(const Dims& chunk) {
   return properties;
 }
 
+// A dataset that is one deflated chunk, whose stored bytes could be as many elements as `dims` says
+// and are none: for what is refused before they are decoded.
+inline void declared(hid_t file, const char* path, hid_t type, const Dims& dims) {
+  const hid_t properties = chunked(dims);
+  ok(H5Pset_deflate(properties, 1));
+  dataset(file, path, type, dims, nullptr, properties);
+  std::size_t bytes = H5Tget_size(type);
+  for (const hsize_t size : dims) bytes *= size;
+  const std::vector<char> stored(bytes / 1000);
+  const Dims corner(dims.size());
+  const hid_t id = ok(H5Dopen2(file, path, H5P_DEFAULT));
+  ok(H5Dwrite_chunk(id, H5P_DEFAULT, 0, corner.data(), stored.size(), stored.data()));
+  ok(H5Dclose(id));
+}
+
 }  // namespace tally::raw

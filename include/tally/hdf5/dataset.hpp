@@ -47,7 +47,7 @@ class Dataset {
   const DatasetInfo& info() const;
 
   // Rows [first, first + count), as stored and without conversion, into the first
-  // count * row_bytes() bytes of `out`. Not for text.
+  // count * row_bytes() bytes of `out`. Texts are refused.
   void read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
 
   // Of a chunked dataset, chunks numbered row-major over the grid of chunks. The bytes of a chunk
@@ -58,10 +58,12 @@ class Dataset {
   // How long they are.
   std::int64_t raw_chunk_bytes(std::int64_t chunk) const;
 
-  // All elements; T must be what the dataset holds.
+  // All elements; T must be what the dataset holds. Error(environment) where the memory that is
+  // left cannot hold them: a small file of compressed zeros may declare any number.
   template <class T>
   std::vector<T> read_all() const {
     require_element(element_for<T>());
+    require_memory();
     std::vector<T> values(static_cast<std::size_t>(num_elements(info().shape)));
     read_rows(0, info().num_rows(), std::as_writable_bytes(std::span(values)));
     return values;
@@ -75,6 +77,7 @@ class Dataset {
   friend class Reader;
   struct Impl;
   explicit Dataset(std::unique_ptr<Impl> impl);
+  void require_memory() const;
   std::unique_ptr<Impl> impl_;
 };
 

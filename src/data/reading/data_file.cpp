@@ -23,8 +23,9 @@ DataFile::DataFile(const std::filesystem::path& path, Targets targets)
   // structure relies.
   info_.checksums.structure = check_structure(file_);
   for (const ColumnInfo* column : all_columns(info_)) {
+    const TableOf table{column->path, column->num_rows, column->row_bytes()};
     columns_.try_emplace(column->path, path, file_.dataset(column->path),
-                         read_checksum_table(file_, column->path, column->num_rows));
+                         read_checksum_table(file_, table));
   }
 }
 

@@ -20,9 +20,28 @@ std::int64_t num_blocks(std::int64_t num_rows, std::int64_t rows_per_block) {
   return num_rows / rows_per_block + (num_rows % rows_per_block != 0 ? 1 : 0);
 }
 
-std::int64_t rows_per_checksum(const hdf5::Reader& file, std::string_view column,
-                               std::int64_t num_rows) {
-  const std::string path = format("{}{}", kChecksums, column);
+namespace {
+
+// A block is in memory while its sum is computed, one for each thread that reads.
+constexpr std::int64_t kMaxBlockBytes = std::int64_t{64} << 20;
+
+void check_block_bytes(const hdf5::Reader& file, const std::string& path,
+                       std::int64_t rows_per_block, const TableOf& column) {
+  // A table may name blocks longer than the column. The division cannot overflow as a product
+  // could.
+  const std::int64_t rows = std::min(rows_per_block, column.num_rows);
+  if (rows <= 1 || column.row_bytes == 0 || rows <= kMaxBlockBytes / column.row_bytes) return;
+  throw_dataset_error(
+      file.path(), path,
+      format("attribute 'rows_per_block' is {}, of rows of {} bytes; expected blocks of at most {} "
+             "bytes",
+             rows_per_block, column.row_bytes, kMaxBlockBytes));
+}
+
+}  // namespace
+
+std::int64_t rows_per_checksum(const hdf5::Reader& file, const TableOf& column) {
+  const std::string path = format("{}{}", kChecksums, column.path);
   if (!file.exists(path)) return 0;
   const hdf5::Dataset table = file.dataset(path);
   table.require_element(hdf5::Element::u32);
@@ -33,22 +52,22 @@ std::int64_t rows_per_checksum(const hdf5::Reader& file, std::string_view column
         format("attribute 'rows_per_block' is {}, expected 1 or more", rows_per_block));
   }
   // A table of another length would compare blocks with sums of other blocks, or of none.
-  const Shape expected{num_blocks(num_rows, rows_per_block)};
+  const Shape expected{num_blocks(column.num_rows, rows_per_block)};
   if (table.info().shape != expected) {
     throw_dataset_error(
         file.path(), path,
         format("has shape {}, expected {}: {} rows in blocks of {}", to_string(table.info().shape),
-               to_string(expected), num_rows, rows_per_block));
+               to_string(expected), column.num_rows, rows_per_block));
   }
+  check_block_bytes(file, path, rows_per_block, column);
   return rows_per_block;
 }
 
-ChecksumTable read_checksum_table(const hdf5::Reader& file, std::string_view column,
-                                  std::int64_t num_rows) {
+ChecksumTable read_checksum_table(const hdf5::Reader& file, const TableOf& column) {
   ChecksumTable table;
-  table.rows_per_block = rows_per_checksum(file, column, num_rows);
+  table.rows_per_block = rows_per_checksum(file, column);
   if (table.rows_per_block > 0) {
-    table.crcs = file.dataset(format("{}{}", kChecksums, column)).read_all<std::uint32_t>();
+    table.crcs = file.dataset(format("{}{}", kChecksums, column.path)).read_all<std::uint32_t>();
   }
   return table;
 }

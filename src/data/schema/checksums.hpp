@@ -18,14 +18,19 @@ struct ChecksumTable {
   std::vector<std::uint32_t> crcs;  // [ceil(rows / rows_per_block)]
 };
 
-// rows_per_block of the table of `column`, or 0 without one; the table's type and length are
-// checked, its values not read. Throws Error(dataset).
-std::int64_t rows_per_checksum(const hdf5::Reader& file, std::string_view column,
-                               std::int64_t num_rows);
+// The column that a table belongs to.
+struct TableOf {
+  std::string_view path;
+  std::int64_t num_rows = 0;
+  std::int64_t row_bytes = 0;
+};
+
+// rows_per_block of the table of `column`, or 0 without one; the table's type and length and the
+// size of its blocks are checked, its values not read. Throws Error(dataset).
+std::int64_t rows_per_checksum(const hdf5::Reader& file, const TableOf& column);
 
 // The whole table; empty without one. Throws Error(dataset).
-ChecksumTable read_checksum_table(const hdf5::Reader& file, std::string_view column,
-                                  std::int64_t num_rows);
+ChecksumTable read_checksum_table(const hdf5::Reader& file, const TableOf& column);
 
 // ceil(num_rows / rows_per_block).
 std::int64_t num_blocks(std::int64_t num_rows, std::int64_t rows_per_block);

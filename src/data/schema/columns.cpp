@@ -84,7 +84,8 @@ void check_rows(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
 
 ColumnInfo info_of(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
   ColumnInfo column = column_of(stored);
-  column.rows_per_checksum = rows_per_checksum(file, stored.path, stored.num_rows());
+  column.rows_per_checksum = rows_per_checksum(
+      file, {.path = stored.path, .num_rows = stored.num_rows(), .row_bytes = stored.row_bytes()});
   return column;
 }
 
