@@ -9,8 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/json_depth.hpp>
 
 #include "card_field.hpp"
 
@@ -241,9 +243,14 @@ std::string ModelCard::batch_sizes() const {
 }
 
 ModelCard parse_card(std::string_view text, std::string_view where) {
-  const auto root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  constexpr int kLevels = 32;  // what is nested deepest is `source`, which exporters may add to
+  const bool is_bounded = text.size() <= to_size(kMaxCardBytes) && !is_nested_deeper(text, kLevels);
+  const auto root = is_bounded ? json::parse(text, nullptr, /*allow_exceptions=*/false) : json();
   if (!root.is_object()) {
-    throw Error(ErrorKind::model, format("{}: its card is not a JSON object", where),
+    throw Error(ErrorKind::model,
+                format("{}: its card is not a JSON object of at most {} bytes, nested at most {} "
+                       "deep",
+                       where, kMaxCardBytes, kLevels),
                 "Export the model again, or correct the card (docs/model-card.md).");
   }
   return parse_fields({root, "", where});

@@ -12,6 +12,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/json_depth.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/watch/best_checkpoint.hpp>
@@ -58,6 +59,8 @@ json described(const EvaluationSession& session) {
 json parsed(const fs::path& file) {
   // A damaged text gives a value that is no object, which what_differs() reports.
   const auto bytes = read_file(file, ErrorKind::output, "watch file");
+  constexpr int kLevels = 8;  // more than are written
+  if (is_nested_deeper(as_text(bytes), kLevels)) return {};
   return json::parse(as_text(bytes), nullptr, false);
 }
 

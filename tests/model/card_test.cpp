@@ -231,6 +231,21 @@ TEST(CardTest, TextThatIsNoCard) {
     EXPECT_THAT(complaint(text), HasSubstr("model 'm.pt': ")) << text;
   }
   EXPECT_THAT(complaint(std::string(100'000, '[')), HasSubstr("not a JSON object"));
+  EXPECT_THAT(
+      complaint(std::string(static_cast<std::size_t>(kMaxCardBytes), ' ') + std::string(kCard)),
+      HasSubstr("not a JSON object of at most 16777216 bytes"));
+}
+
+// What exporters say of a model's origin is for people, and is written again into the report.
+TEST(CardTest, SourcesAreNotNestedWithoutEnd) {
+  const auto nested = [](std::size_t lists) {
+    return changed(R"({"model": "torchvision:resnet18"})",
+                   std::string(lists, '[') + std::string(lists, ']'));
+  };
+  EXPECT_THAT(parse_card(nested(31), "model 'm.pt'").source, testing::StartsWith("[[["));
+  for (const std::size_t lists : {std::size_t{32}, std::size_t{100'000}}) {
+    EXPECT_THAT(complaint(nested(lists)), HasSubstr("nested at most 32 deep"));
+  }
 }
 
 TEST(CardTest, DamagedCardsAreReadOrRefused) {

@@ -85,6 +85,10 @@ struct ModelCard {
   std::string batch_sizes() const;
 };
 
+// A card has at most so many bytes, which is enough for the names of hundreds of thousands of
+// classes. In memory JSON may take twenty times its size.
+inline constexpr std::int64_t kMaxCardBytes = std::int64_t{16} << 20;
+
 // Throws Error(model) naming `where` and the key that is wrong.
 ModelCard parse_card(std::string_view json, std::string_view where);
 

@@ -2,7 +2,6 @@
 #include "shards/shard_index.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string_view>
 
@@ -13,6 +12,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/json_depth.hpp>
 
 #include "dataset_error.hpp"
 
@@ -34,19 +34,6 @@ struct Refusal {
   }
 };
 
-// An object deeper than shards are is no index, and is not kept.
-std::optional<json> parse(std::string_view text) {
-  constexpr int kDeepest = 3;
-  bool is_deep = false;
-  const auto check_depth = [&](int depth, json::parse_event_t /*event*/, const json& /*parsed*/) {
-    is_deep = is_deep || depth > kDeepest;
-    return !is_deep;
-  };
-  auto parsed = json::parse(text, check_depth, false);
-  if (is_deep || !parsed.is_object()) return std::nullopt;
-  return parsed;
-}
-
 json read(const fs::path& path) {
   std::error_code ignored;
   const auto bytes = fs::file_size(path, ignored);
@@ -54,7 +41,11 @@ json read(const fs::path& path) {
     throw_dataset_error(path, "", format("has {} bytes, expected {} at most", bytes, kMostBytes));
   }
   const auto content = read_file(path, ErrorKind::dataset, "data set");
-  if (auto parsed = parse(as_text(content))) return std::move(*parsed);
+  constexpr int kLevels = 3;  // the object, its list, a shard
+  if (!is_nested_deeper(as_text(content), kLevels)) {
+    auto parsed = json::parse(as_text(content), nullptr, /*allow_exceptions=*/false);
+    if (parsed.is_object()) return parsed;
+  }
   throw_dataset_error(path, "", "is no JSON object that lists shards");
 }
 

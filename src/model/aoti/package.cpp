@@ -15,6 +15,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
+#include <tally/base/json_depth.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/file_kind.hpp>
@@ -78,8 +79,9 @@ std::string library_entry(const Archive& archive) {
 json metadata_of(const Archive& archive, const std::string& library) {
   const auto stem = library.substr(0, library.size() - std::string_view(".so").size());
   const auto text = archive.content(stem + "_metadata.json");
-  auto found = json::parse(as_text(text), nullptr,
-                           /*allow_exceptions=*/false);
+  auto found = is_nested_deeper(as_text(text), 1)
+                   ? json()
+                   : json::parse(as_text(text), nullptr, /*allow_exceptions=*/false);
   // They are read as texts later, and other types would be an exception of the JSON library's,
   // which does not name the file.
   const auto is_text = [](const json& value) { return value.is_string(); };
