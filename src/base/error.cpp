@@ -27,7 +27,8 @@ Error current_error() {
     return error;
     // Too little memory is no defect of the program: the user can do something about it.
   } catch (const std::bad_alloc&) {
-    return {ErrorKind::environment, "out of memory", "Use a smaller --batch-size or fewer ranks."};
+    return {ErrorKind::environment, "out of memory",
+            "Use fewer ranks on a node, or a node with more memory."};
   } catch (const std::exception& error) {
     return {ErrorKind::internal, error.what()};
   } catch (...) {

@@ -13,6 +13,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/base/printable.hpp>
 
 namespace tally {
@@ -95,32 +96,71 @@ fs::path folder_of(const fs::path& path) {
 
 }  // namespace
 
-std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::string_view what) {
-  const auto fail = [&](const std::string& why, std::string_view next_step) -> Error {
+namespace {
+
+// What is read, for messages.
+struct Source {
+  const fs::path& path;
+  ErrorKind kind;
+  std::string_view what;
+
+  Error failure(const std::string& why, std::string_view next_step) const {
     return {kind, format("cannot read {} '{}' ({})", what, path.string(), why), next_step};
-  };
-  const auto fail_with = [&](int error) -> Error {
+  }
+  Error failure(int error) const {
     const bool is_path = error == ENOENT || error == ENOTDIR;
     const std::string_view next_step = is_path           ? "Check the path."
                                        : error == EACCES ? "Check its permissions."
                                                          : "Check the file system.";
-    return fail(errno_text(error), next_step);
-  };
+    return failure(errno_text(error), next_step);
+  }
+};
+
+// A file with holes may be larger than any memory, and the memory for its bytes is taken before
+// they are read.
+void require_memory(const Source& source, std::int64_t bytes) {
+  constexpr std::int64_t kLittle = std::int64_t{64} << 20;  // asking takes longer than reading this
+  if (bytes <= kLittle) return;
+  const auto available = available_memory_bytes();
+  if (!available || bytes <= *available) return;
+  throw Error(ErrorKind::environment,
+              format("{} '{}' has {} bytes; this node has {} bytes of free memory", source.what,
+                     source.path.string(), bytes, *available));
+}
+
+}  // namespace
+
+OpenedFile open_regular_file(const fs::path& path, ErrorKind kind, std::string_view what) {
+  const Source source{path, kind, what};
   // O_NONBLOCK: opening a named pipe would wait for a writer. It is refused below instead.
-  const UniqueDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) throw fail_with(errno);
+  OpenedFile file{UniqueDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))};
+  if (!file.descriptor) throw source.failure(errno);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw fail_with(errno);
-  if (!S_ISREG(status.st_mode)) throw fail("not a regular file", "Check the path.");
+  if (::fstat(file.descriptor.get(), &status) != 0) throw source.failure(errno);
+  if (!S_ISREG(status.st_mode)) throw source.failure("not a regular file", "Check the path.");
+  file.bytes = status.st_size;
+  return file;
+}
+
+std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::string_view what,
+                                 std::int64_t most_bytes) {
+  const Source source{path, kind, what};
+  const OpenedFile file = open_regular_file(path, kind, what);
+  if (file.bytes > most_bytes) {
+    throw source.failure(format("it has {} bytes, expected at most {}", file.bytes, most_bytes),
+                         "Check the path.");
+  }
+  require_memory(source, file.bytes);
   // If the file grows meanwhile, only the bytes that it had at first are read.
-  std::vector<std::byte> bytes(to_size(status.st_size));
+  std::vector<std::byte> bytes(to_size(file.bytes));
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+    const ssize_t got = ::read(file.descriptor.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw fail_with(errno);
-    if (got == 0)
-      throw fail("it became shorter while it was read", "Run again once it is complete.");
+    if (got < 0) throw source.failure(errno);
+    if (got == 0) {
+      throw source.failure("it became shorter while it was read", "Run again once it is complete.");
+    }
     done += to_size(got);
   }
   return bytes;

@@ -185,7 +185,8 @@ constexpr std::string_view kConfigFileForm =
     "Lines of a config file have the form 'batch-size = 32'.";
 
 std::string text_of(const std::string& path) {
-  const auto bytes = read_file(path, ErrorKind::usage, "config file");
+  constexpr std::int64_t kMostBytes = 1 << 20;  // a config file has tens of lines
+  const auto bytes = read_file(path, ErrorKind::usage, "config file", kMostBytes);
   std::string text(bytes.size(), '\0');
   std::ranges::transform(bytes, text.begin(), [](std::byte b) { return static_cast<char>(b); });
   // Some editors put the mark in front of UTF-8; it would become part of the first name.

@@ -2,6 +2,7 @@
 #include <tally/session/with_model_in_errors.hpp>
 
 #include <algorithm>
+#include <new>
 #include <string>
 
 #include <tally/base/error.hpp>
@@ -32,6 +33,10 @@ bool wants_number(const model::Predictor& predictor) {
 void with_model_in_errors(const EvaluationSession& session, const std::function<void()>& step) {
   try {
     step();
+  } catch (const std::bad_alloc&) {
+    // What is done with the model goes by batches. Elsewhere their size would be wrong advice.
+    throw Error(ErrorKind::environment, "out of memory",
+                "Use a smaller --batch-size or fewer ranks on a node.");
   } catch (const Error& error) {
     // Errors of other kinds do not come from the model, and pass as they are.
     if (error.kind() != ErrorKind::model) throw;

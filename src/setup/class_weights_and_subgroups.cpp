@@ -57,7 +57,9 @@ std::vector<double> read_class_weights(const comm::Communicator& comm, const std
   if (path.empty()) return {};
   std::vector<std::byte> bytes;
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) bytes = read_file(path, ErrorKind::usage, "class weights");
+    if (comm.is_root()) {
+      bytes = read_file(path, ErrorKind::usage, "class weights", kMaxClassesFileBytes);
+    }
   });
   comm.broadcast(bytes);
   std::vector<double> weights;

@@ -13,6 +13,9 @@
 
 namespace tally::app {
 
+// A file with a line for each class has at most so many bytes: enough for a million classes.
+inline constexpr std::int64_t kMaxClassesFileBytes = std::int64_t{64} << 20;
+
 // Collective. Rank 0 reads the file: numbers from 0 up, one per class, separated by blanks or line
 // ends. Empty for an empty path. Throws comm::AgreedFailure (usage).
 std::vector<double> read_class_weights(const comm::Communicator& comm, const std::string& path,

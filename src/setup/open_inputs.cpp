@@ -2,6 +2,7 @@
 #include <tally/setup/open_inputs.hpp>
 
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
+#include <tally/model/card.hpp>
 #include <tally/trace/span_recording.hpp>
 
 #include "broadcast_weights.hpp"
@@ -29,13 +31,15 @@ struct SharedFile {
   model::NamedBytes named() const { return {file.path, bytes}; }
 };
 
+constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
+
 // Collective. Rank 0 reads `path`; the bytes and their digest reach every rank.
-SharedFile read_once(const comm::Communicator& comm, const std::string& path,
-                     std::string_view what) {
+SharedFile read_once(const comm::Communicator& comm, const std::string& path, std::string_view what,
+                     std::int64_t most_bytes = kAnySize) {
   SharedFile shared;
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "read_file");
-    if (comm.is_root()) shared.bytes = read_file(path, ErrorKind::model, what);
+    if (comm.is_root()) shared.bytes = read_file(path, ErrorKind::model, what, most_bytes);
   });
   comm.broadcast(shared.bytes);
   const std::string digest =
@@ -51,7 +55,7 @@ std::optional<SharedFile> read_card_beside(const comm::Communicator& comm,
   std::error_code ignored;
   const bool there = comm.is_root() && std::filesystem::is_regular_file(path, ignored);
   if (comm.max(std::int64_t{there}) == 0) return std::nullopt;
-  return read_once(comm, path, "model card");
+  return read_once(comm, path, "model card", model::kMaxCardBytes);
 }
 
 // An example of `option` is "model-sha256", of `what` "model 'x.pt'"; an empty `wanted` takes any.

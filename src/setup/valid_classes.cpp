@@ -16,6 +16,8 @@
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/evaluate/class_names_check.hpp>
 
+#include "class_weights_and_subgroups.hpp"
+
 namespace tally::app {
 namespace {
 
@@ -123,7 +125,9 @@ void choose_valid_classes(const comm::Communicator& comm, EvaluationSession& ses
   std::vector<std::byte> bytes;
   comm::agree_on(comm, [&] {
     check_scores(session);
-    if (comm.is_root()) bytes = read_file(path, ErrorKind::usage, "valid classes");
+    if (comm.is_root()) {
+      bytes = read_file(path, ErrorKind::usage, "valid classes", kMaxClassesFileBytes);
+    }
   });
   comm.broadcast(bytes);
   comm::agree_on(comm, [&] {

@@ -3,6 +3,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <string>
 
 #include <tally/base/error.hpp>
 
@@ -27,7 +28,10 @@ TEST(Error, IsOneSentenceAndANextStep) {
 
 TEST(CurrentError, KeepsKindsAndNamesOthers) {
   EXPECT_EQ(caught(Error(ErrorKind::model, "m")).kind(), ErrorKind::model);
-  EXPECT_EQ(caught(std::bad_alloc()).kind(), ErrorKind::environment);
+  const Error memory = caught(std::bad_alloc());
+  EXPECT_EQ(memory.kind(), ErrorKind::environment);
+  EXPECT_EQ(std::string(memory.what()).find("--batch-size"), std::string::npos)
+      << "inspect and files of settings know no batches";
   const Error other = caught(std::runtime_error("odd"));
   EXPECT_EQ(other.kind(), ErrorKind::internal);
   EXPECT_STREQ(other.what(), "odd");

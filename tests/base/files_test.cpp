@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include <tally/base/files.hpp>
@@ -81,6 +83,42 @@ TEST_F(Files, ReadingNamesWhatAndWhy) {
       EXPECT_NE(std::string(error.what()).find("weights"), std::string::npos);
     }
   }
+}
+
+// The text of the error that reading a file gives.
+std::string refusal_of_reading(const fs::path& path, ErrorKind kind, std::int64_t most_bytes) {
+  try {
+    read_file(path, ErrorKind::usage, "config file", most_bytes);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(Files, ALargerFileThanIsExpectedIsRefused) {
+  write_file_atomically(folder_ / "four", "1234");
+  EXPECT_EQ(refusal_of_reading(folder_ / "four", ErrorKind::usage, 4), "no error");
+  EXPECT_NE(refusal_of_reading(folder_ / "four", ErrorKind::usage, 3)
+                .find("(it has 4 bytes, expected at most 3)"),
+            std::string::npos);
+}
+
+// Nearly all of it is a hole, which takes no space on the disk.
+TEST_F(Files, AFileLargerThanMemoryIsRefusedBeforeItIsRead) {
+  constexpr std::int64_t kBytes = 4'000'000'000'000;
+  std::ofstream(folder_ / "hole") << "x";
+  fs::resize_file(folder_ / "hole", kBytes);
+  const auto says = refusal_of_reading(folder_ / "hole", ErrorKind::environment,
+                                       std::numeric_limits<std::int64_t>::max());
+  EXPECT_NE(says.find("has 4000000000000 bytes; this node has "), std::string::npos) << says;
+}
+
+TEST_F(Files, APipeIsRefusedAndNotWaitedFor) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_NE(refusal_of_reading(folder_ / "pipe", ErrorKind::usage, 4).find("not a regular file"),
+            std::string::npos);
+  EXPECT_THROW(open_regular_file("/dev/zero", ErrorKind::usage, "config file"), Error);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,9 +43,21 @@ UniqueDescriptor open_and_unlink(const std::filesystem::path& folder);
 // Whichever of the two works; else an invalid handle and errno.
 UniqueDescriptor open_scratch(const std::filesystem::path& folder);
 
-// All bytes of a regular file. Throws Error(kind) naming `what` ("model", "config file") and why.
-std::vector<std::byte> read_file(const std::filesystem::path& path, ErrorKind kind,
-                                 std::string_view what);
+// A regular file, open for reading.
+struct OpenedFile {
+  UniqueDescriptor descriptor;
+  std::int64_t bytes = 0;
+};
+// Throws Error(kind) naming `what` ("model", "config file") and why. What is no regular file is
+// refused at once: a pipe could block, and a device need not end.
+OpenedFile open_regular_file(const std::filesystem::path& path, ErrorKind kind,
+                             std::string_view what);
+
+// All bytes of a regular file. Throws Error(kind) as above, also where there are more than
+// `most_bytes`; Error(environment) where the memory that is left cannot hold them.
+std::vector<std::byte> read_file(
+    const std::filesystem::path& path, ErrorKind kind, std::string_view what,
+    std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max());
 
 // Whether something has this name, be it a link that leads nowhere.
 bool is_there(const std::filesystem::path& path);
