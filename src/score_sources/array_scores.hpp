@@ -7,7 +7,7 @@
 
 #include <tally/data/data_set.hpp>
 
-#include "saved_scores_and_texts.hpp"
+#include "saved_scores.hpp"
 
 namespace tally::app {
 

@@ -17,7 +17,8 @@
 
 #include "array_scores.hpp"
 #include "detection_scores.hpp"
-#include "saved_scores_and_texts.hpp"
+#include "saved_scores.hpp"
+#include "saved_texts.hpp"
 #include "text_scores.hpp"
 #include "unit_scores.hpp"
 

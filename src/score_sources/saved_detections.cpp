@@ -17,7 +17,7 @@
 #include <tally/predictions/saved_rows.hpp>
 
 #include "coco_results.hpp"
-#include "saved_scores_and_texts.hpp"
+#include "saved_scores.hpp"
 
 namespace tally::app {
 namespace {

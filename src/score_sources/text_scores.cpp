@@ -14,7 +14,8 @@
 #include <tally/data/column_values.hpp>
 #include <tally/session/local_result.hpp>
 
-#include "saved_scores_and_texts.hpp"
+#include "saved_scores.hpp"
+#include "saved_texts.hpp"
 
 namespace tally::app {
 namespace {

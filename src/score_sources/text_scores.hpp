@@ -6,7 +6,7 @@
 
 #include <tally/session/score_source.hpp>
 
-#include "saved_scores_and_texts.hpp"
+#include "saved_texts.hpp"
 
 namespace tally::app {
 

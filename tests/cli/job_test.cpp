@@ -127,7 +127,7 @@ TEST_F(JobTest, WhatIsMistypedOrMissingIsSaidOnce) {
                  ErrorKind::model, "cannot read model 'm' (No such file or directory)");
   expect_failure({"evaluate", "--model", "m", "--data", at("gone.h5"), "--output", at("out")},
                  ErrorKind::dataset, "gone.h5");
-  expect_failure(score("gone.h5"), ErrorKind::dataset, "gone.h5' cannot be read");
+  expect_failure(score("gone.h5"), ErrorKind::dataset, "gone.h5' (No such file or directory)");
   expect_failure(score("a.h5", {"--metrics", "acuracy"}), ErrorKind::dataset, "no predictions");
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }

@@ -6,7 +6,7 @@
 #include "mutator.hpp"
 #include "raw_hdf5.hpp"
 #include "saved_file.hpp"
-#include "saved_scores_and_texts.hpp"
+#include "saved_texts.hpp"
 
 namespace tally::app {
 namespace {

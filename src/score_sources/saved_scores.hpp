@@ -5,15 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/comm/communicator.hpp>
 #include <tally/config/run_options.hpp>
 #include <tally/data/row_source.hpp>
 #include <tally/hdf5/reader.hpp>
@@ -49,24 +46,17 @@ std::vector<std::string> columns_for(std::string_view task, const std::string& o
 SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
                         const std::string& data_identity);
 
-// Ids of questions and their answers, each id once, ascending.
-using SavedTexts = std::vector<std::pair<std::string, std::string>>;
-
-// Where that id stands; none if it does not.
-std::optional<std::size_t> place_of(const SavedTexts& texts, std::string_view id);
-
-// Of SQuAD's predictions.json, or of a predictions.h5. Throws Error(dataset).
-SavedTexts read_texts(const std::string& path);
-
-// Collective. The same on all ranks; rank 0 reads. Throws comm::AgreedFailure.
-SavedTexts share_texts(const comm::Communicator& comm, const std::string& path);
+// Throws Error(dataset): the file has none of the columns `wanted`; the next step is what would
+// give the first of them.
+[[noreturn]] void refuse_column(const hdf5::Reader& file, const std::vector<std::string>& wanted,
+                                std::string_view task);
 
 // A text of its root; empty if it has none of that name.
 std::string root_text(const hdf5::Reader& file, std::string_view name);
 // What a user should know whose predictions were made of the data set `other`.
 std::string other_data_note(const std::string& other);
 
-// Path, size and sha256 of a file. Throws Error(dataset).
+// Path, size and sha256 of a regular file. Throws Error(dataset).
 report::InputFile describe_input(const std::string& path);
 
 }  // namespace tally::app

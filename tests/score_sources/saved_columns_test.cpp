@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which column of a predictions.h5 stands for a model's output, and what its numbers are.
-#include "saved_scores_and_texts.hpp"
+#include "saved_scores.hpp"
+
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -224,9 +226,11 @@ TEST_F(SavedColumnsTest, ALongFileIsDescribedByAllOfItsBytes) {
 }
 
 TEST_F(SavedColumnsTest, WhatIsNoFileCannotBeRead) {
-  for (const std::string& name : {path("none"), folder_.path().string()}) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const std::string& name :
+       {path("none"), folder_.path().string(), path("pipe"), std::string("/dev/zero")}) {
     expect_error(ErrorKind::dataset,
-                 {"predictions file '" + name + "' cannot be read. Check the path"},
+                 {"cannot read predictions file '" + name + "' (", "Check the path"},
                  [&] { describe_input(name); });
   }
   // The memory at address 0 of this process: opening it succeeds, and reading fails.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "saved_scores_and_texts.hpp"
+#include "saved_scores.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <map>
-
-#include <nlohmann/json.hpp>
+#include <cerrno>
+#include <span>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
@@ -15,17 +14,12 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/comm/agree.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/predictions/saved_rows.hpp>
-#include <tally/weights/file_kind.hpp>
 
 namespace tally::app {
 namespace {
-
-using nlohmann::json;
-using TextsById = std::map<std::string, std::string>;
 
 constexpr const char* kWhat = "predictions file";
 
@@ -42,8 +36,10 @@ std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::
                                 : format("Evaluate with --save {}.", wanted);
 }
 
-[[noreturn]] void refuse_column(const hdf5::Reader& file, const std::vector<std::string>& wanted,
-                                std::string_view task) {
+}  // namespace
+
+void refuse_column(const hdf5::Reader& file, const std::vector<std::string>& wanted,
+                   std::string_view task) {
   const auto last = wanted.end() - 1;
   throw Error(
       ErrorKind::dataset,
@@ -51,6 +47,8 @@ std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::
              fmt::join(wanted.begin(), last, ", "), wanted.size() > 1 ? " or " : "", *last, task),
       next_step(file, wanted.front(), task));
 }
+
+namespace {
 
 // Accepts the types that a model may return, too. Throws Error(dataset) for others.
 void require_type(const hdf5::Reader& file, const std::string& column) {
@@ -104,59 +102,6 @@ metrics::OutputKind kind_of(const std::string& column, std::string_view task,
     throw Error(ErrorKind::dataset,
                 format("{} '{}', attribute outputs: {}", kWhat, path, printable(error.what())));
   }
-}
-
-TextsById texts_of_json(const std::string& path, const std::vector<std::byte>& bytes) {
-  const auto throw_dataset_error = [&](std::string_view problem) {
-    throw Error(ErrorKind::dataset, format("{} '{}' {}", kWhat, path, problem),
-                "Expected SQuAD's predictions.json, {\"question id\": \"answer\", …}, or a "
-                "predictions.h5.");
-  };
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  // What cannot be parsed becomes a value that is no object, so that one message covers both.
-  const json root = json::parse(text, text + bytes.size(), nullptr, /*allow_exceptions=*/false);
-  if (!root.is_object()) throw_dataset_error("is no JSON object");
-  TextsById texts;
-  for (const auto& [id, answer] : root.items()) {
-    if (!answer.is_string()) throw_dataset_error(format("has no text for '{}'", printable(id)));
-    texts[id] = answer.get<std::string>();
-  }
-  return texts;
-}
-
-// Returns the rows of a ragged column of bytes. Throws Error(dataset) where offsets lead outside.
-std::vector<std::string> texts_in(const hdf5::Reader& file, const std::string& name) {
-  const auto offsets = file.dataset(format("/{}/offsets", name)).read_all<std::int64_t>();
-  const auto values = file.dataset(format("/{}/values", name)).read_all<std::uint8_t>();
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-    if (offsets[i] < 0 || offsets[i] > offsets[i + 1] ||
-        std::cmp_greater(offsets[i + 1], values.size())) {
-      throw Error(ErrorKind::dataset,
-                  format("{} '{}', /{}/offsets[{}] = {} is no place of {} values", kWhat,
-                         file.path().string(), name, i, offsets[i], values.size()));
-    }
-    texts.emplace_back(values.begin() + offsets[i], values.begin() + offsets[i + 1]);
-  }
-  return texts;
-}
-
-TextsById texts_of_hdf5(const std::string& path) {
-  const hdf5::Reader file = predictions::open_predictions(path);
-  for (const char* name : {"/id/offsets", "/id/values", "/prediction/offsets"}) {
-    if (!file.exists(name))
-      refuse_column(file, {"id", "prediction"}, task_name(TaskKind::question_answering));
-  }
-  const auto ids = texts_in(file, "id");
-  auto answers = texts_in(file, "prediction");
-  file.require_unchanged();
-  if (ids.size() != answers.size()) {
-    throw Error(ErrorKind::dataset, format("{} '{}' has {} ids and {} predictions", kWhat, path,
-                                           ids.size(), answers.size()));
-  }
-  TextsById texts;
-  for (std::size_t i = 0; i < ids.size(); ++i) texts[ids[i]] = std::move(answers[i]);
-  return texts;
 }
 
 }  // namespace
@@ -217,60 +162,22 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
   return scores;
 }
 
-SavedTexts read_texts(const std::string& path) {
-  const auto bytes = read_file(path, ErrorKind::dataset, kWhat);
-  // The bytes decide which of the two formats it is, not the name.
-  const bool is_hdf5 = weights::probe(bytes) == weights::FileKind::hdf5;
-  const auto by_id = is_hdf5 ? texts_of_hdf5(path) : texts_of_json(path, bytes);
-  return {by_id.begin(), by_id.end()};
-}
-
-std::optional<std::size_t> place_of(const SavedTexts& texts, std::string_view id) {
-  const auto found = std::ranges::lower_bound(
-      texts, id, {}, [](const auto& entry) { return std::string_view(entry.first); });
-  if (found == texts.end() || found->first != id) return std::nullopt;
-  return to_size(found - texts.begin());
-}
-
-SavedTexts share_texts(const comm::Communicator& comm, const std::string& path) {
-  SavedTexts texts;
-  std::vector<std::byte> bytes;
-  comm::agree_on(comm, [&] {
-    if (!comm.is_root()) return;
-    texts = read_texts(path);
-    // CBOR takes texts as bytes. As JSON, a text that is no valid UTF-8 would be refused.
-    const std::vector<std::uint8_t> packed = json::to_cbor(json(texts));
-    const auto view = std::as_bytes(std::span(packed));
-    bytes.assign(view.begin(), view.end());
-  });
-  comm.broadcast(bytes);
-  if (!comm.is_root()) {
-    texts = json::from_cbor(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                            reinterpret_cast<const std::uint8_t*>(bytes.data()) + bytes.size())
-                .get<SavedTexts>();
-  }
-  return texts;
-}
-
 report::InputFile describe_input(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code ignored;
-  // Opening a folder succeeds; only reading it would fail.
-  if (!file || std::filesystem::is_directory(path, ignored)) {
-    throw Error(ErrorKind::dataset, format("{} '{}' cannot be read", kWhat, path),
-                "Check the path and its permissions.");
-  }
+  const OpenedFile file = open_regular_file(path, ErrorKind::dataset, kWhat);
   digest::Sha256 hash;
   std::int64_t size = 0;
-  // The file may be larger than memory.
-  std::vector<char> piece(1 << 20);
-  while (file.read(piece.data(), std::ssize(piece)) || file.gcount() > 0) {
-    hash.update(std::as_bytes(std::span(piece).first(to_size(file.gcount()))));
-    size += file.gcount();
-  }
-  if (!file.eof()) {
-    throw Error(ErrorKind::dataset, format("{} '{}' cannot be read to its end", kWhat, path),
-                "Check the file system.");
+  // The file may be larger than memory. It is read to its end, which files of the kernel's do not
+  // announce.
+  std::vector<std::byte> piece(1 << 20);
+  while (const ssize_t got = ::read(file.descriptor.get(), piece.data(), piece.size())) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw Error(ErrorKind::dataset,
+                  format("{} '{}' cannot be read to its end ({})", kWhat, path, errno_text(errno)),
+                  "Check the file system.");
+    }
+    hash.update(std::span(piece).first(to_size(got)));
+    size += got;
   }
   return {path, size, hash.hex()};
 }
