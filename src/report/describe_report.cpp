@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/report/describe_report.hpp>
 
+#include <algorithm>
+#include <array>
+
 #include <nlohmann/json.hpp>
 
 #include <tally/base/files.hpp>
@@ -85,7 +88,7 @@ std::vector<std::string> lines_of(const Json& json) {
   add_samples(json.at("samples"), lines);
   add_metrics(json.at("metrics"), lines);
   add_digests(json.at("digests"), lines);
-  lines.push_back(format("ranks: {}, wall time {}", json.at("ranks").size(),
+  lines.push_back(format("ranks: {}, wall time {}", json.at("ranks").get<std::size_t>(),
                          seconds_text(json.at("timing").at("wall_s").get<double>())));
   for (const auto& note : json.at("notes")) {
     lines.push_back("note: " + printable(note.get<std::string>()));
@@ -104,13 +107,58 @@ std::vector<std::string> texts_of_task(std::string_view name) {
   return files;
 }
 
+// Keeps of a report only what is looked at here: what it says of classes, groups and ranks takes
+// ten times as much memory as its text.
+class ReportFilter {
+ public:
+  // nlohmann's parser asks for each event whether what follows is kept.
+  bool keeps(int depth, Json::parse_event_t event, const Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (event == Event::key && depth == 1) section_ = parsed.get<std::string>();
+    if (section_ == kRanks && event == Event::object_start && depth == 2) ++num_ranks_;
+    if (event == Event::key && depth == 2) key_ = parsed.get<std::string>();
+    const bool is_trace = section_ == "config" && (depth == 1 || key_ == "trace");
+    const bool is_kept = depth == 0 || is_trace || std::ranges::count(kNeeded, section_) > 0;
+    const bool is_end = event == Event::object_end || event == Event::array_end;
+    if (is_kept && !is_end && ++num_kept_ > kMost) throw TooMany{};
+    return is_kept;
+  }
+  std::size_t num_ranks() const { return num_ranks_; }
+
+  // There are more keys and values than any run writes.
+  struct TooMany {};
+
+ private:
+  static constexpr std::string_view kRanks = "ranks";
+  static constexpr std::array<std::string_view, 11> kNeeded{
+      "tally",   "status", "inputs", "environment", "samples",   "metrics",
+      "digests", "timing", "notes",  "task",        "text_files"};
+  // JSON that keeps the order of keys compares each with all before it, and the parser looks
+  // through a whole list for each object in it.
+  static constexpr std::size_t kMost = 10'000;
+
+  std::string section_, key_;  // those that are open
+  std::size_t num_kept_ = 0, num_ranks_ = 0;
+};
+
+// The parts that are looked at; "ranks" is how many there are.
+Json parse_report(const std::vector<std::byte>& bytes) {
+  ReportFilter filter;
+  const auto keeps = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    return filter.keeps(depth, event, parsed);
+  };
+  Json report = Json::parse(bytes.begin(), bytes.end(), keeps);
+  if (report.is_object()) report["ranks"] = filter.num_ranks();
+  return report;
+}
+
 }  // namespace
 
 std::vector<std::string> describe_report(const std::filesystem::path& path) {
   const auto bytes = read_file(path, ErrorKind::usage, "report");
   const std::string shown = printable(path.string());
   try {
-    const Json json = Json::parse(bytes.begin(), bytes.end());
+    const Json json = parse_report(bytes);
     // A comparison has the key "tally", too, and is told apart before its other keys are missed.
     if (json.at("tally").contains("compare_schema")) {
       throw Error(ErrorKind::usage, format("'{}' is a comparison, not the report of a run", shown),
@@ -131,18 +179,20 @@ std::vector<std::string> describe_report(const std::filesystem::path& path) {
     throw Error(ErrorKind::usage,
                 format("'{}' is no report of tally (it is JSON with other keys)", shown),
                 kWhereReportsAre);
+  } catch (const ReportFilter::TooMany&) {
+    throw Error(ErrorKind::usage,
+                format("'{}' is no report of tally (it is JSON with too many keys)", shown),
+                kWhereReportsAre);
   }
 }
 
 std::optional<ReportedFiles> files_of_report(const std::filesystem::path& path) {
-  using nlohmann::json;  // which finds a key of many quickly
   try {
-    const auto bytes = read_file(path, ErrorKind::usage, "report");
-    const json report = json::parse(bytes.begin(), bytes.end());
+    const Json report = parse_report(read_file(path, ErrorKind::usage, "report"));
     // No answer means that no run of tally wrote the file: callers then leave it alone.
     if (!report.at("tally").at("report_schema").is_number_integer()) return std::nullopt;
     ReportedFiles files;
-    files.trace = report.value(json::json_pointer("/config/trace"), std::string());
+    files.trace = report.value(Json::json_pointer("/config/trace"), std::string());
     files.predictions = !report.at("digests").at("predictions").is_null();
     if (report.contains("text_files")) {
       report.at("text_files").get_to(files.texts);
@@ -152,7 +202,9 @@ std::optional<ReportedFiles> files_of_report(const std::filesystem::path& path) 
     return files;
   } catch (const Error&) {
     return std::nullopt;
-  } catch (const json::exception&) {
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  } catch (const ReportFilter::TooMany&) {
     return std::nullopt;
   }
 }

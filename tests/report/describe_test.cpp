@@ -60,6 +60,31 @@ TEST(DescribeReport, RefusesWhatIsNone) {
   EXPECT_THROW(describe_report(folder / "missing.json"), Error);
 }
 
+TEST(DescribeReport, PassesOverWhatItDoesNotShow) {
+  const TemporaryFolder folder;
+  auto report = nlohmann::json::parse(to_json(small_report()));
+  for (int i = 0; i < 12'000; ++i) {
+    report["per_class"].push_back({{"class", i}});
+    report["config"][std::to_string(i)] = "a setting";
+    if (i < 3000) report["ranks"].push_back({{"rank", i}});
+  }
+  write_text(folder / "report.json", report.dump());
+  EXPECT_THAT(describe_report(folder / "report.json"),
+              testing::Contains("ranks: 3002, wall time 1.50 s"));
+}
+
+// The time to read them would grow with the square of their number.
+TEST(DescribeReport, RefusesMoreKeysThanAnyRunWrites) {
+  const TemporaryFolder folder;
+  auto report = nlohmann::json::parse(to_json(small_report()));
+  for (int i = 0; i < 12'000; ++i) report["metrics"][std::to_string(i)] = nullptr;
+  EXPECT_THAT(refusal(folder, report.dump()), HasSubstr("(it is JSON with too many keys)"));
+  EXPECT_FALSE(files_of_report(folder / "x.json"));
+  auto notes = nlohmann::json::parse(to_json(small_report()));
+  for (int i = 0; i < 12'000; ++i) notes["notes"].push_back(nlohmann::json::object());
+  EXPECT_THAT(refusal(folder, notes.dump()), HasSubstr("(it is JSON with too many keys)"));
+}
+
 TEST(DescribeReport, SurvivesAnyDamage) {
   const TemporaryFolder folder;
   const std::string good = to_json(small_report());
