@@ -168,6 +168,7 @@ Detail detail_of(const SavedRows& saved, const std::string& column, std::int64_t
     return {column, classes_text(saved.read<std::int64_t>(column, row, 1), marks, class_names)};
   }
   const hdf5::Dataset dataset = saved.open(column);
+  if (dataset.info().element == hdf5::Element::text) return {printable(column), "text"};
   std::vector<std::byte> bytes(to_size(dataset.info().row_bytes()));
   dataset.read_rows(row, 1, bytes);
   return {printable(column), row_text(dataset.info(), bytes.data())};

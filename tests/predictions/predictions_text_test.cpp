@@ -69,5 +69,12 @@ TEST(ShowRows, TextsHaveLinesOfTheirOwn) {
                           "    prediction"));
 }
 
+// Other programs add texts of HDF5's own; tally's are ragged columns.
+TEST(ShowRows, AColumnOfOtherTextsIsNamed) {
+  SavedColumns saved("multiclass", 2);
+  saved.add_foreign_texts("note", {"x", "y"});
+  EXPECT_THAT(show(saved.close(), {1}), ElementsAre("rows:", "  index  note", "  101    text"));
+}
+
 }  // namespace
 }  // namespace tally::predictions

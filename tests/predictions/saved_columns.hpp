@@ -42,6 +42,9 @@ class SavedColumns {
     writer_.write("/" + name + "/values", {std::ssize(bytes)}, bytes);
     writer_.write("/" + name + "/offsets", {std::ssize(offsets)}, offsets);
   }
+  void add_foreign_texts(const std::string& name, const std::vector<std::string>& texts) {
+    writer_.write_strings("/" + name, texts);
+  }
   void set(const std::string& name, const std::string& value) {
     writer_.set_attribute("/", name, value);
   }
