@@ -16,6 +16,7 @@ _INT64 = range(-(2**63), 2**63)
 
 def parse_json(path: Path) -> Any:
     """The content of the file."""
+    _refuse_special(path)
     with reading(path):
         try:
             return json.loads(path.read_text(encoding="utf-8-sig"))
@@ -25,6 +26,7 @@ def parse_json(path: Path) -> Any:
 
 def parse_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     """The value of each line that is not blank, with its place: "line 3"."""
+    _refuse_special(path)
     with reading(path):
         content = path.read_bytes()
     for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
@@ -33,6 +35,12 @@ def parse_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
                 yield f"line {number}", json.loads(line.decode())
             except (ValueError, RecursionError) as error:
                 raise DataError(f"'{path}', line {number}, is not JSON: {error}") from error
+
+
+def _refuse_special(path: Path) -> None:
+    """A pipe could wait for ever, and a device need not end. What else is wrong with a path, reading it says."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(f"'{path}' is not a regular file")
 
 
 class JsonForm:

@@ -3,6 +3,7 @@
 
 import copy
 import json
+import os
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -233,6 +234,9 @@ def test_files_that_are_none(tmp_path: Path, fail: Tool) -> None:
     squad, vocabulary = tmp_path / "squad.json", write_vocabulary(tmp_path / "vocab.txt")
     words = ["--input", squad, "--vocab", vocabulary]
     fail(NAME, *words, code=3, says="squad.json' does not exist")
+    os.mkfifo(squad)  # without a writer
+    fail(NAME, *words, code=3, says="squad.json' is not a regular file")
+    squad.unlink()
     for content in (b"{", b"\xff\xfe{}", b"[" * 100_000):
         squad.write_bytes(content)
         fail(NAME, *words, code=3, says="squad.json' is not a JSON file")
