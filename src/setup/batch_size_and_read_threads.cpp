@@ -5,6 +5,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/cores_and_numa_nodes.hpp>
@@ -87,6 +88,39 @@ std::int64_t find_batch_size(const EvaluationSession& session, int world_size) {
   });
 }
 
+// A batch is filled up to its size, so that one of more samples than there are takes memory and
+// time for nothing. Without a card nothing says that the model takes another size than was asked
+// for. The usual size is left as it is: it is small.
+std::int64_t cut_to_samples(const EvaluationSession& session, std::int64_t asked, Notes& notes) {
+  const auto samples = std::max<std::int64_t>(num_samples(session), 1);
+  const auto usual = config::RunConfig{}.execution.batch_size;
+  const auto& card = session.model.predictor->card();
+  if (asked <= std::max(samples, usual) || !card || !card->takes_batches_of(samples)) return asked;
+  notes.add(
+      format("--batch-size {} is more than there are samples: batches have {}", asked, samples));
+  return samples;
+}
+
+// Besides the batch in use one is ready, and at least one thread reads one.
+constexpr std::int64_t kLeastBatchesInMemory = 3;
+
+// Collective. What the network itself takes is not known beforehand.
+void check_batch_memory(const comm::Communicator& comm, const EvaluationSession& session,
+                        std::int64_t size) {
+  comm::agree_on(comm, [&] {
+    const auto bytes = data::slot_bytes(session.data.set->info(), size);
+    const auto available = available_memory_bytes();
+    const auto slots = kLeastBatchesInMemory * comm.local_world_size();
+    if (!available || bytes <= *available / slots) return;
+    throw Error(ErrorKind::environment,
+                format("reading batches of {} samples takes {:.1f} GB for each of {} batches; this "
+                       "node has {:.1f} GB of free memory",
+                       size, static_cast<double>(bytes) * 1e-9, slots,
+                       static_cast<double>(*available) * 1e-9),
+                "Use a smaller --batch-size.");
+  });
+}
+
 }  // namespace
 
 bool threads_share(const EvaluationSession& session, std::int64_t size) {
@@ -99,7 +133,11 @@ bool threads_share(const EvaluationSession& session, std::int64_t size) {
 std::int64_t settled_batch_size(const comm::Communicator& comm, const EvaluationSession& session,
                                 Notes& notes) {
   const auto asked = session.config.execution.batch_size;
-  if (asked != config::kAutoBatchSize) return asked;
+  if (asked != config::kAutoBatchSize) {
+    const auto size = cut_to_samples(session, asked, notes);
+    check_batch_memory(comm, session, size);
+    return size;
+  }
   const auto settled = settled_size(session, comm.world_size());
   std::int64_t chosen = 0;
   comm::agree_on(comm, [&] {

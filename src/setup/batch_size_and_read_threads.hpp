@@ -16,9 +16,11 @@ namespace tally::app {
 // Whether each thread of a rank has a piece of every batch of that size.
 bool threads_share(const EvaluationSession& session, std::int64_t size);
 
-// Collective. --batch-size; with `auto` the model card's fixed one, for a small set the default one
-// or less, else the one that rank 0 finds fastest, while the other ranks wait. The session has its
-// model, data set and task.
+// Collective. --batch-size, or the number of samples where that is less and the model's card says
+// that it takes batches of any size, which a note says; with `auto` the model card's fixed one, for
+// a small set the default one or less, else the one that rank 0 finds fastest, while the other
+// ranks wait. The session has its model, data set and task. Throws comm::AgreedFailure
+// (environment) where the memory of a node cannot hold the batches.
 std::int64_t settled_batch_size(const comm::Communicator& comm, const EvaluationSession& session,
                                 Notes& notes);
 

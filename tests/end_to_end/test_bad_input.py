@@ -189,6 +189,14 @@ def test_separate_jobs_of_one_rank(fail: Callable) -> None:
     fail(5, ("3 tasks",), env={"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "0"})
 
 
+def test_batches_larger_than_the_set_are_cut(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    arguments = ["--model", small_case.model, "--data", small_case.data, "--batch-size", 1_000_000]
+    for ranks in (None, 3):
+        run = tally("evaluate", *arguments, "--output", tmp_path / f"of {ranks}", ranks=ranks).must_succeed()
+        assert "batches have 103" in run.stderr
+        assert small.report(tmp_path / f"of {ranks}")["plan"]["batch_size"] == 103
+
+
 def test_ranks_with_other_settings(tally: Program, small_case: Small, tmp_path: Path) -> None:
     output = tmp_path / "run"
     one = ["evaluate", "--model", small_case.model, "--data", small_case.data, "--output", output]

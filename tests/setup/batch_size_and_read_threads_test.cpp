@@ -33,6 +33,32 @@ TEST_F(BatchingTest, ASizeThatIsAskedForIsTaken) {
   EXPECT_THAT(notes_.all(), IsEmpty());
 }
 
+// Batches are filled up to their size. The usual size is small, and stays.
+TEST_F(BatchingTest, ASizeAboveTheSamplesIsCutWhereTheModelTakesAny) {
+  config_.execution.batch_size = 1'000'000;
+  auto session = open_images(200);
+  EXPECT_EQ(settled(session), 1'000'000) << "no card says that another size would do";
+  EXPECT_THAT(notes_.all(), IsEmpty());
+  predictor_of(session).model_card.emplace();
+  EXPECT_EQ(settled(session), 200);
+  EXPECT_THAT(notes_.all(), ElementsAre("--batch-size 1000000 is more than there are samples: "
+                                        "batches have 200"));
+  predictor_of(session).model_card->fixed_batch = 1'000'000;
+  EXPECT_EQ(settled(session), 1'000'000);
+  config_.execution.batch_size = 64;
+  auto few = open_images(10);
+  predictor_of(few).model_card.emplace();
+  EXPECT_EQ(settled(few), 64);
+}
+
+TEST_F(BatchingTest, BatchesThatMemoryCannotHoldAreRefused) {
+  config_.execution.batch_size = std::int64_t{1} << 42;
+  const auto session = open_images(10);
+  EXPECT_THAT(agreed_refusal(ErrorKind::environment, [&] { settled(session); }),
+              testing::AllOf(testing::HasSubstr("reading batches of 4398046511104 samples takes "),
+                             testing::EndsWith("Use a smaller --batch-size.")));
+}
+
 TEST_F(BatchingTest, AutoTakesTheOnlySizeOfAModel) {
   config_.execution.batch_size = config::kAutoBatchSize;
   auto session = open_images(10);
