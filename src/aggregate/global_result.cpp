@@ -71,7 +71,9 @@ GlobalResult merge_results(const comm::Communicator& comm, const EvaluationSessi
   // Only rank 0 has the sum; agreement makes its failure that of all ranks.
   comm::agree_on(comm, [&] {
     const bool failed = global.not_finite.count > 0 && session.config.scoring.on_nan == "fail";
-    if (failed) throw evaluate::numeric_error(global.not_finite);
+    if (!failed) return;
+    throw evaluate::numeric_error(global.not_finite,
+                                  session.scoring.outputs == metrics::OutputKind::classes);
   });
   // Adding up leaves sums that are not in canonical form, which a digest needs.
   reduce(comm, session, local.state);

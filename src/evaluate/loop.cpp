@@ -187,7 +187,9 @@ class Pipeline {
   void note_not_finite(std::span<const std::int64_t> indices) {
     NotFinite& found = stats_.not_finite;
     for (const std::int64_t index : indices) found.add(index);
-    if (found.count > inputs_.most_not_finite) throw numeric_error(found, "at least ");
+    if (found.count > inputs_.most_not_finite) {
+      throw numeric_error(found, inputs_.are_classes, "at least ");
+    }
   }
 
   const LoopInputs& inputs_;
@@ -217,12 +219,16 @@ void NotFinite::add(std::int64_t index) {
   ++count;
 }
 
-Error numeric_error(const NotFinite& found, std::string_view bound) {
+Error numeric_error(const NotFinite& found, bool are_classes, std::string_view bound) {
   const bool is_one = found.count == 1;
   const bool lists_all = std::ssize(found.first_indices) == found.count;
-  return {ErrorKind::numeric,
-          format("the model's output holds NaN or Inf for {}{} sample{}: {}{}", bound, found.count,
-                 is_one ? "" : "s", fmt::join(found.first_indices, ", "), lists_all ? "" : ", …"),
+  const std::string samples = format("{}{} sample{}: {}{}", bound, found.count, is_one ? "" : "s",
+                                     fmt::join(found.first_indices, ", "), lists_all ? "" : ", …");
+  if (are_classes) {
+    return {ErrorKind::numeric, format("there is no prediction for {}", samples),
+            "--on-nan wrong counts such samples as wrong."};
+  }
+  return {ErrorKind::numeric, format("the model's output holds NaN or Inf for {}", samples),
           "Check the weights, the precision and the input's normalisation; --on-nan wrong counts "
           "such samples as wrong."};
 }

@@ -159,7 +159,9 @@ std::string sample_lines(const RunReport& report) {
                    grouped(*results.counts.tied));
   }
   if (results.counts.not_finite > 0) {
-    text += format("          {} with NaN or Inf outputs{}\n", grouped(results.counts.not_finite),
+    // Ties are not counted where predicted classes alone are scored.
+    text += format("          {} {}{}\n", grouped(results.counts.not_finite),
+                   results.counts.tied ? "with NaN or Inf outputs" : "without a prediction",
                    not_finite_text(report.metrics.task));
   }
   if (report.inputs.data_integrity == "unchecked") {

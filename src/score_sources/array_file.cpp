@@ -2,7 +2,6 @@
 #include "array_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <utility>
@@ -18,13 +17,15 @@ namespace tally::app {
 ArrayFile::ArrayFile(std::filesystem::path path)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  struct stat status {};
-  if (!descriptor_ || ::fstat(descriptor_.get(), &status) != 0) {
+  const auto stamp = descriptor_ ? FileStamp::of(descriptor_.get()) : std::nullopt;
+  if (!stamp) {
     fail(format(" cannot be read ({})", errno_text(errno)), "Check the path and its permissions.");
   }
-  if (!S_ISREG(status.st_mode)) fail(" is not a regular file");
-  const auto stamp = FileStamp::of(descriptor_.get());
-  if (!stamp) fail(format(" cannot be examined ({})", errno_text(errno)));
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path_, ignored)) {
+    fail(" is not a regular file",
+         "Name the predictions.h5 of a result, or a .npy or .csv file of predictions.");
+  }
   opened_ = *stamp;
 }
 

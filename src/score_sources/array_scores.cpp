@@ -10,6 +10,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/hdf5/library.hpp>
+#include <tally/metrics/decided_classes.hpp>
 
 #include "array_file.hpp"
 #include "array_rows.hpp"
@@ -57,19 +58,22 @@ void check_outputs(const std::string& path, std::string_view task, const std::st
 void check_rows(const data::RowSource& rows, std::string_view task, const std::string& asked) {
   const data::ColumnInfo& column = rows.column();
   const bool are_classes = asked == kClassesWord;
-  const bool are_floats = column.dtype == DType::f32 || column.dtype == DType::f64;
-  if (are_classes ? are_floats : column.dtype != DType::f32) {
-    throw Error(ErrorKind::dataset,
-                format("predictions file {} holds {}, expected {} of --outputs {}", rows.place(),
-                       name(column.dtype), are_classes ? "integers" : "float32", asked),
-                format("Save values.astype(numpy.{}).", are_classes ? "int64" : "float32"));
+  const bool fits =
+      are_classes ? metrics::are_decided_classes(column.dtype) : column.dtype == DType::f32;
+  if (!fits) {
+    throw Error(
+        ErrorKind::dataset,
+        format("predictions file {} holds {}, expected {} of --outputs {}", rows.place(),
+               name(column.dtype), are_classes ? "uint8, int16, int32 or int64" : "float32", asked),
+        format("Save values.astype(numpy.{}).", are_classes ? "int64" : "float32"));
   }
   const std::size_t dimensions = are_classes ? 2 : 3;
   if (!is_task(task, TaskKind::segmentation) || column.row_shape.size() == dimensions) return;
   throw Error(ErrorKind::dataset,
               format("predictions file {} has rows of shape {}, expected {} of --outputs {}",
                      rows.place(), to_string(column.row_shape),
-                     are_classes ? "[height, width]" : "[classes, height, width]", asked));
+                     are_classes ? "[height, width]" : "[classes, height, width]", asked),
+              "Save an array of that shape, or name what these numbers are: --outputs.");
 }
 
 }  // namespace

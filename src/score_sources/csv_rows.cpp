@@ -236,7 +236,10 @@ void check_names(const ArrayFile& file, const std::vector<std::string>& names,
 }
 
 std::vector<std::string> read_names(const ArrayFile& file, const Marks& marks) {
-  if (marks.num_lines == 0) file.fail(" is empty, expected names of columns and rows of numbers");
+  if (marks.num_lines == 0) {
+    file.fail(" is empty, expected names of columns and rows of numbers",
+              "Save the predictions again.");
+  }
   Lines lines(file, marks, 0, 1);
   std::string_view line = take_line(lines.rest);
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());

@@ -172,7 +172,9 @@ std::variant<NpyHeader, NpyRefusal> checked(const Entries& entries, std::int64_t
     return NpyRefusal{"is in Fortran's order (fortran_order), expected rows behind one another",
                       "Save numpy.ascontiguousarray(values)."};
   }
-  if (shape.empty()) return NpyRefusal{"holds a single number, expected a row for each sample", ""};
+  if (shape.empty())
+    return NpyRefusal{"holds a single number, expected a row for each sample",
+                      "Save an array of the predictions of all samples."};
   const auto bytes = bytes_of(shape, size_bytes(known->second));
   if (!bytes || *bytes != file_bytes - data_offset) {
     return NpyRefusal{

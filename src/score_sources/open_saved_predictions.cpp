@@ -64,10 +64,9 @@ void require_hdf5(const Request& request) {
       ErrorKind::dataset,
       format("predictions file '{}' is no predictions.h5{}, of which the task {} is scored",
              printable(request.path), takes_arrays ? ", .npy or .csv file" : "", request.task),
-      takes_arrays
-          ? "Name the data set that these are of, or make a predictions.h5 of a .npz, .tsv "
-            "or .parquet file with data_tools/prepare_predictions.py."
-          : "Name the predictions.h5 of a result, or the data set that these are of.");
+      takes_arrays ? "Make a predictions.h5 of a .npz, .tsv or .parquet file with "
+                     "data_tools/prepare_predictions.py, or name the data set that these are of."
+                   : "Name the predictions.h5 of a result, or the data set that these are of.");
 }
 
 // What a predictions.h5 has of these tasks is no matter of choice, and no scores of some kind.

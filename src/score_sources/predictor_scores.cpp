@@ -63,6 +63,7 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
   if (session.plan.slice.first == 0 && session.plan.slice.count > 0) {
     parts.first_batch = &result.loop.first_batch.emplace();
   }
+  parts.are_classes = session.scoring.outputs == metrics::OutputKind::classes;
   // With --on-nan wrong such samples count as wrong, however many they are.
   if (session.config.scoring.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
   result.loop.stats = evaluate::run(parts, result.state);

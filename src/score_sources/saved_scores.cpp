@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <span>
 
 #include <tally/base/checked_cast.hpp>
@@ -32,8 +33,8 @@ std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::
   if (wanted == "id")
     return format("Evaluate with --task {}.", task_name(TaskKind::question_answering));
   if (is_task(task, TaskKind::segmentation)) return "Evaluate with --save labels,masks.";
-  return wanted == "prediction" ? "Evaluate with --save labels, of maps with --save labels,masks."
-                                : format("Evaluate with --save {}.", wanted);
+  return wanted == kPredicted ? "Evaluate with --save labels, of maps with --save labels,masks."
+                              : format("Evaluate with --save {}.", wanted);
 }
 
 }  // namespace
@@ -79,7 +80,8 @@ void require_integers(const hdf5::Reader& file, const std::string& column) {
   if (std::ranges::find(kClasses, element) != kClasses.end()) return;
   throw Error(ErrorKind::dataset,
               format("{} '{}', /{} is of {}, expected classes as int64 or uint8", kWhat,
-                     file.path().string(), column, hdf5::name(element)));
+                     file.path().string(), column, hdf5::name(element)),
+              "Save values.astype(numpy.int64); scores belong into 'logits' or 'probabilities'.");
 }
 
 metrics::OutputKind kind_of(const std::string& column, std::string_view task,
@@ -163,6 +165,11 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
 }
 
 report::InputFile describe_input(const std::string& path) {
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorKind::dataset, format("{} '{}' cannot be read (it is a folder)", kWhat, path),
+                "Name the predictions.h5 of a result that was made with --save, or a file of "
+                "predictions.");
+  }
   const OpenedFile file = open_regular_file(path, ErrorKind::dataset, kWhat);
   digest::Sha256 hash;
   std::int64_t size = 0;

@@ -142,7 +142,7 @@ Outcome evaluate(const std::vector<Given>& batches, int in_flight, Logged logged
   exact::State state(task.layout());
   const device::Stream stream{device::Device{}};
   const auto stats = run({stream, kBatch, 0, in_flight, source, bindings, *predictor, task, log,
-                          retained, observer, most_not_finite},
+                          retained, observer, /*are_classes=*/false, most_not_finite},
                          state);
   Outcome outcome{{}, rows_in(retained), observer.rows, stats.not_finite};
   if (logged == Logged::all) outcome.records = rows_in(log);

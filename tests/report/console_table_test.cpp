@@ -81,6 +81,9 @@ TEST(Table, ShowsIntervalsGroupsAndWhatWasNotFinite) {
   EXPECT_THAT(table, HasSubstr("77.78 %   45.26 … 93.68 %   7 of 9\n"));
   EXPECT_THAT(table, HasSubstr("loss                           0.100000   0.050000 … 0.250000\n"));
   EXPECT_THAT(table, HasSubstr("3 with NaN or Inf outputs, counted as wrong if scored\n"));
+  report.metrics.results.counts.tied.reset();
+  EXPECT_THAT(to_table(report, "out"),
+              HasSubstr("3 without a prediction, counted as wrong if scored\n"));
   EXPECT_THAT(table, HasSubstr("Groups    site: 1 values; worst accuracy 0.250000 in 7\n"));
 }
 

@@ -81,7 +81,7 @@ TEST_F(ArrayRowsTest, AWrongHeaderIsRefusedWithTheFile) {
                [&] { npy_rows(write("p.npy", "x"), "logits"); });
   expect_error(ErrorKind::dataset, {"none.npy' cannot be read (No such file"},
                [&] { npy_rows(path("none.npy"), "logits"); });
-  expect_error(ErrorKind::dataset, {"is not a regular file"},
+  expect_error(ErrorKind::dataset, {"is not a regular file. Name the predictions.h5 of a result"},
                [&] { npy_rows(folder_.path(), "logits"); });
 }
 

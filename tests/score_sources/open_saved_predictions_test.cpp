@@ -77,11 +77,14 @@ TEST_F(OpenSavedPredictionsTest, WhatCannotBeReadIsRefusedForEveryTask) {
   use_samples();
   const auto folder = std::filesystem::path(save_logits("other/p.h5")).parent_path().string();
   for (const char* task : {"multiclass", "question-answering", "detection", "language-model"}) {
-    for (const auto& path : {folder, folder + "/none.h5"}) {
-      EXPECT_EQ(
-          refused(ErrorKind::dataset, task, path),
-          "predictions file '" + path + "' cannot be read. Check the path and its permissions.");
-    }
+    const auto none = folder + "/none.h5";
+    EXPECT_EQ(
+        refused(ErrorKind::dataset, task, none),
+        "predictions file '" + none + "' cannot be read. Check the path and its permissions.");
+    EXPECT_EQ(refused(ErrorKind::dataset, task, folder),
+              "predictions file '" + folder +
+                  "' cannot be read (it is a folder). Name the predictions.h5 of a result that was "
+                  "made with --save, or a file of predictions.");
   }
 }
 
@@ -96,8 +99,8 @@ TEST_F(OpenSavedPredictionsTest, JsonIsNotScoredWhereColumnsAre) {
     EXPECT_EQ(refused(ErrorKind::dataset, task, path),
               "predictions file '" + path +
                   "' is no predictions.h5, .npy or .csv file, of which the task " + task +
-                  " is scored. Name the data set that these are of, or make a predictions.h5 of a "
-                  ".npz, .tsv or .parquet file with data_tools/prepare_predictions.py.");
+                  " is scored. Make a predictions.h5 of a .npz, .tsv or .parquet file with "
+                  "data_tools/prepare_predictions.py, or name the data set that these are of.");
   }
 }
 

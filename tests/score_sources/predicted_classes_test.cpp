@@ -122,8 +122,15 @@ TEST_F(PredictedClassesTest, OfNpyAndCsvFilesCountAlike) {
   const auto scores = file("s.npy", [](const std::filesystem::path& path) {
     write_npy(path, "<f4", {kSamples, kClasses}, std::vector<float>(to_size(kSamples * kClasses)));
   });
-  EXPECT_THAT(refusal_of(ErrorKind::dataset, [&] { open(scores); }),
-              HasSubstr("holds float32, expected integers of --outputs classes"));
+  EXPECT_THAT(
+      refusal_of(ErrorKind::dataset, [&] { open(scores); }),
+      HasSubstr("holds float32, expected uint8, int16, int32 or int64 of --outputs classes"));
+  const auto bytes = file("b.npy", [](const std::filesystem::path& path) {
+    write_npy(path, "|i1", {kSamples}, std::vector<std::int8_t>(kSamples));
+  });
+  EXPECT_THAT(refusal_of(ErrorKind::dataset, [&] { open(bytes); }),
+              HasSubstr("holds int8, expected uint8, int16, int32 or int64 of --outputs classes. "
+                        "Save values.astype(numpy.int64)."));
 }
 
 TEST_F(PredictedClassesTest, AreSavedAgainWithoutColumnsOfScores) {
@@ -143,7 +150,9 @@ TEST_F(PredictedClassesTest, AreAllClassesOfTheDataSet) {
   predicted[to_size(kSamples - 1)] = kClasses;
   const auto path = save("p.h5", predicted);
   EXPECT_EQ(loop_refusal(open(path, 4)),
-            "predictions file '" + path + "': sample 22 is predicted as 5, expected 0 to 4");
+            "predictions file '" + path +
+                "': sample 22 is predicted as 5, expected 0 to 4. Name the "
+                "data set that was predicted, and number its classes from 0.");
 }
 
 // As a run with --on-nan wrong saves them.
@@ -151,7 +160,9 @@ TEST_F(PredictedClassesTest, MayBeMissing) {
   auto predicted = classes();
   predicted[2] = predicted[21] = -1;
   const auto path = save("p.h5", predicted);
-  EXPECT_THAT(refusal_of(ErrorKind::numeric, [&] { score(path); }), HasSubstr("2, 21"));
+  EXPECT_EQ(refusal_of(ErrorKind::numeric, [&] { score(path); }),
+            "there is no prediction for 2 samples: 2, 21. --on-nan wrong counts such samples as "
+            "wrong.");
   config_.scoring.on_nan = "wrong";
   EXPECT_DOUBLE_EQ(value_of(score(path), "accuracy").value(), 18.0 / kSamples);
 }

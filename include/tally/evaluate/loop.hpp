@@ -54,6 +54,8 @@ struct LoopInputs {
   predictions::PredictionLog& log;       // of Task::columns()
   predictions::PredictionLog& retained;  // of Task::sample_columns()
   Observer& observer;
+  // What the predictor gives are predicted classes alone, of saved predictions.
+  bool are_classes = false;
   // More samples than these without a finite output end the loop with Error(numeric): the rest
   // would be wasted.
   std::int64_t most_not_finite = std::numeric_limits<std::int64_t>::max();
@@ -64,7 +66,7 @@ struct LoopInputs {
   diagnosis::FirstBatch* first_batch = nullptr;
 };
 
-// Samples whose output holds NaN or Inf.
+// Samples whose output holds NaN or Inf, of predicted classes alone those without a prediction.
 struct NotFinite {
   static constexpr std::size_t kListed = 10;
   std::int64_t count = 0;
@@ -90,7 +92,8 @@ struct LoopStats {
 };
 
 // The failure that these are: Error(numeric) naming them. `bound` stands before their number.
-Error numeric_error(const NotFinite& found, std::string_view bound = "");
+// are_classes: as in LoopInputs.
+Error numeric_error(const NotFinite& found, bool are_classes, std::string_view bound = "");
 
 // Runs every batch the source has; adds to `state`, which is fresh, and canonical afterwards.
 // Throws what the parts throw.

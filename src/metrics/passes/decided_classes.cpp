@@ -25,7 +25,8 @@ std::int64_t no_class(DType dtype, std::int64_t num_classes) {
                                   std::int64_t value, std::int64_t num_classes) {
   throw Error(ErrorKind::model,
               format("{}sample {} is predicted as {}, expected 0 to {}",
-                     label ? format("label {} of ", *label) : "", sample, value, num_classes - 1));
+                     label ? format("label {} of ", *label) : "", sample, value, num_classes - 1),
+              "Name the data set that was predicted, and number its classes from 0.");
 }
 
 // The target of one label: 1, 0 or kNotScored.

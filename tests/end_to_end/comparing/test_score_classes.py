@@ -17,6 +17,11 @@ from tally_data import DataSetWriter
 from test_score_prepared import prepare, values_of
 
 TASKS = ("binary", "multiclass", "multilabel")
+NAMES = {
+    "binary": {"accuracy", "f1", "specificity", "mcc", "jaccard"},
+    "multiclass": {"accuracy", "f1_macro", "balanced_accuracy", "mcc", "confusion_by_true"},
+    "multilabel": {"exact_match", "hamming", "f1_macro", "jaccard_micro"},
+}
 
 
 @pytest.fixture(scope="module", params=TASKS)
@@ -71,6 +76,7 @@ def test_figures_of_the_run_and_of_scikit_learn(saved: PairedTask, score: Evalua
     for ranks in (1, 3):
         scored = score(alone, saved.data, "--metrics", "all", "--save", "labels", ranks=ranks)
         figures = scored.report["metrics"]
+        assert set(figures) >= NAMES[task] and set(figures).isdisjoint({"loss", "brier", "ece"})
         assert figures == {name: run.report["metrics"][name] for name in figures}
         assert scored.report["per_class"] == [
             {key: value for key, value in row.items() if key in scored.report["per_class"][0]}

@@ -184,12 +184,14 @@ std::string refusal_of(std::vector<T> values, DType type, const Shape& shape,
 }
 
 TEST(DecidedClasses, NameTheSampleAndTheValueThatIsNoClass) {
+  constexpr std::string_view kNextStep =
+      "Name the data set that was predicted, and number its classes from 0.";
   EXPECT_EQ(refusal_of<std::int64_t>({0, 7, 1}, DType::i64, {3}, kClasses),
-            "sample 101 is predicted as 7, expected 0 to 6");
+            "sample 101 is predicted as 7, expected 0 to 6. " + std::string(kNextStep));
   EXPECT_EQ(refusal_of<std::int64_t>({0, -2, 1}, DType::i64, {3}, kClasses),
-            "sample 101 is predicted as -2, expected 0 to 6");
+            "sample 101 is predicted as -2, expected 0 to 6. " + std::string(kNextStep));
   EXPECT_EQ(refusal_of<std::uint8_t>({0, 1, 1, 2}, DType::u8, {2, 2}, 2),
-            "label 1 of sample 101 is predicted as 2, expected 0 to 1");
+            "label 1 of sample 101 is predicted as 2, expected 0 to 1. " + std::string(kNextStep));
   // 255 is a class of 256, and stands for none of fewer.
   std::vector<std::uint8_t> bytes{255};
   EXPECT_THAT(decided_classes(contiguous_view(bytes.data(), DType::u8, {1}), 0, 1, 256),
