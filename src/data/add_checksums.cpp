@@ -31,7 +31,7 @@ class TemporaryCopy {
   TemporaryCopy(const fs::path& source, const fs::path& target) : path_(partial_path(target)) {
     std::error_code error;
     // A file that was there before is not ours, so it is neither overwritten nor removed.
-    const bool exists = fs::exists(path_, error);
+    const bool exists = is_there(path_);
     if (exists || !fs::copy_file(source, path_, error)) {
       const std::string reason = error ? error.message() : "it exists";
       if (!exists) ::unlink(path_.c_str());  // what was copied until the disk was full

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include <tally/base/files.hpp>
 #include <tally/data/add_checksums.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/hdf5/reader.hpp>
@@ -73,6 +74,20 @@ TEST(AddChecksums, AnUnwritableSourceCanBeCopied) {
   fs::permissions(folder / "a.h5", fs::perms::owner_read, fs::perm_options::replace);
   add_checksums(folder / "a.h5", folder / "b.h5");
   EXPECT_TRUE(DataSet(folder / "b.h5").info().checksums.columns);
+}
+
+TEST(AddChecksums, ALinkWhereTheCopyBeginsStaysAndIsNotFollowed) {
+  const raw::TemporaryFolder folder;
+  SampleFile{.rows_per_block = 4}.write(folder / "a.h5");
+  for (const char* leads_to : {"a.h5", "gone"}) {
+    const fs::path link = partial_path(folder / "b.h5");
+    fs::create_symlink(folder / leads_to, link);
+    expect_error(ErrorKind::output, {"cannot write", "b.h5.partial-"},
+                 [&] { add_checksums(folder / "a.h5", folder / "b.h5"); });
+    EXPECT_TRUE(fs::is_symlink(link)) << leads_to;
+    fs::remove(link);
+  }
+  EXPECT_EQ(num_files(folder.path()), 1U);
 }
 
 TEST(AddChecksums, RefusesAndLeavesNothing) {
