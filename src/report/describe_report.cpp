@@ -135,7 +135,7 @@ class ReportFilter {
       "digests", "timing", "notes",  "task",        "text_files"};
   // JSON that keeps the order of keys compares each with all before it, and the parser looks
   // through a whole list for each object in it.
-  static constexpr std::size_t kMost = 10'000;
+  static constexpr std::size_t kMost = 4'000;
 
   std::string section_, key_;  // those that are open
   std::size_t num_kept_ = 0, num_ranks_ = 0;

@@ -39,8 +39,8 @@ void leave_out_scores(std::vector<Column<Source>>& columns) {
 }
 
 // The only output, [rows] or [rows, labels], of one of the types of metrics::decided_classes().
-// labels: how many decisions a row has, of which a single one may lack its dimension; 0: one, without
-// a dimension of its own. Error(model) for others.
+// labels: how many decisions a row has, of which a single one may lack its dimension; 0: one,
+// without a dimension of its own. Error(model) for others.
 const TensorView& classes_in(std::span<const TensorView> outputs, std::int64_t labels);
 
 // What a user should know: which metrics are left out, if any.

@@ -80,7 +80,7 @@ TEST_F(OpenSavedPredictionsTest, WhatCannotBeReadIsRefusedForEveryTask) {
     const auto none = folder + "/none.h5";
     EXPECT_EQ(
         refused(ErrorKind::dataset, task, none),
-        "predictions file '" + none + "' cannot be read. Check the path and its permissions.");
+        "cannot read predictions file '" + none + "' (No such file or directory). Check the path.");
     EXPECT_EQ(refused(ErrorKind::dataset, task, folder),
               "predictions file '" + folder +
                   "' cannot be read (it is a folder). Name the predictions.h5 of a result that was "
