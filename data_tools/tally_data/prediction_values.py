@@ -87,8 +87,8 @@ class PredictionRule:
         return self._classes(values, first_row) if self.outputs == CLASSES else self._floats(values, first_row)
 
     def _order_by_class(self) -> np.ndarray | None:
-        """Columns whose names are those of the classes are put into their order."""
-        names, columns = self.scored.class_names, self.table.columns
+        """Columns whose names are those of the classes, but for upper and lower case, are put into their order."""
+        names, columns = ([name.casefold() for name in those] for those in (self.scored.class_names, self.table.columns))
         if not self.table.has_names or not set(columns) & set(names):
             return None
         if len(columns) == 1:
@@ -97,16 +97,16 @@ class PredictionRule:
         if sorted(columns) != sorted(names) or len(set(names)) != len(names):
             raise DataError(
                 f"'{self.source}' has columns with names of classes, but not those of '{self.scored.path}' once each: "
-                f"{', '.join(columns[:10])}"
+                f"{', '.join(self.table.columns[:10])}"
             )
         return np.array([columns.index(name) for name in names])
 
     def _check_single(self, column: str) -> None:
         """One score of a row is of class 1 of two, and its column must not have the name of class 0."""
-        names = self.scored.class_names
+        names = [name.casefold() for name in self.scored.class_names]
         if self.scored.task == "binary" and self.outputs != CLASSES and names[1:] != [column]:
             raise DataError(
-                f"'{self.source}' has the single column '{column}', which is the name of class {names.index(column)}; "
+                f"'{self.source}' has the single column '{self.table.columns[0]}', which is the name of class {names.index(column)}; "
                 "expected scores of class 1, or of both classes"
             )
 

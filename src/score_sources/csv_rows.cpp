@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 #include <set>
 #include <string_view>
@@ -188,16 +189,25 @@ bool are_counted(const std::vector<std::string>& names, CsvCells cells) {
   return true;
 }
 
+// Names are compared without case: other programs change it.
+std::vector<std::string> in_lower_case(std::vector<std::string> names) {
+  for (std::string& name : names) {
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  }
+  return names;
+}
+
 bool is_number(const std::string& name) { return csv_number(name).has_value(); }
 
 // A single column of scores is of class 1 of two, and must not be named after another class.
 void check_single(const ArrayFile& file, const std::string& name,
                   const std::vector<std::string>& class_names) {
-  const auto found = std::ranges::find(class_names, name);
-  if (found == class_names.end() || (class_names.size() == 2 && name == class_names[1])) return;
+  const auto lower = in_lower_case(class_names);
+  const auto found = std::ranges::find(lower, in_lower_case({name}).front());
+  if (found == lower.end() || (lower.size() == 2 && *found == lower[1])) return;
   file.fail(
       format(" has the single column '{}', which is the name of class {}", shown(name),
-             found - class_names.begin()),
+             found - lower.begin()),
       class_names.size() == 2
           ? format("Save the scores of class 1, '{}', or of both classes.", shown(class_names[1]))
           : "Save the scores of all classes.");
@@ -206,27 +216,32 @@ void check_single(const ArrayFile& file, const std::string& name,
 void check_names(const ArrayFile& file, const std::vector<std::string>& names,
                  const std::vector<std::string>& class_names, CsvCells cells) {
   const bool are_numbers = std::ranges::all_of(names, is_number);
-  const bool are_classes = names == class_names;
+  const auto lower = in_lower_case(names), lower_classes = in_lower_case(class_names);
+  const bool are_classes = lower == lower_classes;
   if (are_classes && !(are_numbers && cells == CsvCells::classes)) return;
-  const std::set<std::string_view> classes(class_names.begin(), class_names.end());
+  const std::set<std::string_view> classes(lower_classes.begin(), lower_classes.end());
   const bool name_classes =
       !are_classes && names.size() > 1 &&
-      std::ranges::any_of(names, [&](const std::string& name) { return classes.contains(name); });
+      std::ranges::any_of(lower, [&](const std::string& name) { return classes.contains(name); });
   if (are_numbers && !name_classes && !are_counted(names, cells)) {
     file.fail(", line 1: these are numbers, expected the names of the columns",
               "data_tools/prepare_predictions.py --no-header takes such a file.");
   }
   std::set<std::string_view> before;
-  for (const std::string& name : names) {
-    if (std::ranges::find(kKeys, name) != kKeys.end()) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i];
+    if (std::ranges::find(kKeys, lower[i]) != kKeys.end()) {
       file.fail(format(" has a column '{}', but rows are taken in the order of the data set", name),
                 "data_tools/prepare_predictions.py finds the samples by such a column.");
     }
-    if (name.empty()) file.fail(" has a column without a name", kPrepare);
+    if (name.empty()) {
+      file.fail(" has a column without a name, as pandas writes its index",
+                "Save it with to_csv(index=False).");
+    }
     if (!before.insert(name).second) {
       file.fail(format(" has two columns '{}'", shown(name)), kPrepare);
     }
-    if (names.size() > 1 && classes.contains(name)) {
+    if (names.size() > 1 && classes.contains(lower[i])) {
       file.fail(format(" has a column '{}', but not all classes in the order of the data set",
                        shown(name)),
                 "data_tools/prepare_predictions.py puts them in order.");

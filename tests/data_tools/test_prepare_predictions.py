@@ -161,6 +161,11 @@ def test_columns_of_classes_stand_in_any_order(data: Path, convert: Convert, tmp
     source = write_csv(tmp_path / "in.csv", table)
     columns, _, _ = convert(source, data, "--outputs", "logits", "--columns", "owl,cat,dog")
     assert (columns["logits"] == values).all()
+    by_class = {"OWL": values[:, NAMES.index("owl")]} | {
+        name.title(): values[:, number] for number, name in enumerate(NAMES) if name != "owl"
+    }
+    columns, _, _ = convert(write_csv(tmp_path / "case.csv", by_class), data, "--outputs", "logits")
+    assert (columns["logits"] == values).all()
     words = ["--input", source, "--data", data, "--outputs", "logits"]
     fail(NAME, *words, code=3, says="has columns with names of classes, but not those of")
     fail(NAME, *words, "--columns", "cat,dot", code=2, says="has no column 'dot'")

@@ -205,7 +205,7 @@ def test_the_host_never_waits_in_the_loop(prepared: Prepared, evaluate: Evaluate
     assert waits[0] == waits[1] > 0
 
 
-@pytest.mark.parametrize("precision", ["tf32", "bf16", "fp16"])
+@pytest.mark.parametrize("precision", ["tf32", "bf16", "fp16", "amp-bf16", "amp-fp16"])
 @pytest.mark.parametrize("network", ["cifar_resnet20", "squeezenet1_1"])
 def test_other_precisions_cost_little(
     network: str, precision: str, prepared: Prepared, evaluate: Evaluate, record_property: RecordProperty

@@ -121,6 +121,7 @@ def of_tally(rates: Rates | NeededFiles) -> None:
     rates.traced("resnet50.pt", 256, "--precision", "bf16")
     rates.tally("ResNet-50 bf16", "resnet50.pt", 64, "--precision", "bf16")
     rates.tally("ResNet-50 bf16, tuned", "resnet50.pt", 256, "--precision", "bf16", "--tune")
+    rates.tally("ResNet-50 amp-bf16", "resnet50.pt", 256, "--precision", "amp-bf16", "--limit", 16384)
     rates.tally("ResNet-50 tf32", "resnet50.pt", 256, "--precision", "tf32", "--limit", 16384)
     rates.tally("ResNet-50 fp32", "resnet50.pt", 256, "--limit", 8192)
     rates.tally("ResNet-18 bf16", "resnet18.pt", 256, "--precision", "bf16")

@@ -164,7 +164,7 @@ TEST_F(ArrayRowsTest, NamesThatMeanAnotherOrderAreRefused) {
   for (const std::string key : {"index", "name", "id"}) {
     csv_is_refused(key + ",a,b\n0,1,2\n", {"has a column '" + key + "'", tool});
   }
-  csv_is_refused(",0,1\n0,1,2\n", {"a column without a name", tool});
+  csv_is_refused(",0,1\n0,1,2\n", {"a column without a name", "index=False"});
   csv_is_refused("a,a\n1,2\n", {"two columns 'a'", tool});
   csv_is_refused("0.5,0.25\n1,2\n", {"line 1: these are numbers", "--no-header"});
   EXPECT_THAT(read(*csv("0,1,2\n1,2,3\n"), 0, 1), ElementsAre(1, 2, 3)) << "names of pandas";
@@ -181,6 +181,10 @@ TEST_F(ArrayRowsTest, NamesThatMeanAnotherOrderAreRefused) {
   csv_is_refused("dog,cat\n1,2\n", {"a column 'dog'", "in the order of the data set", tool},
                  classes);
   csv_is_refused("cat,fox\n1,2\n", {"a column 'cat'", tool}, classes);
+  EXPECT_THAT(read(*csv("CAT,Dog\n1,2\n", classes), 0, 1), ElementsAre(1, 2));
+  csv_is_refused("Dog,Cat\n1,2\n", {"a column 'Dog'", "in the order of the data set"}, classes);
+  csv_is_refused("Cat\n2\n", {"the single column 'Cat', which is the name of class 0"}, classes);
+  csv_is_refused("ID,a\n1,2\n", {"a column 'ID'"}, classes);
   const std::vector<std::string> numbers{"7", "3"}, keys{"id", "name"};
   EXPECT_THAT(read(*csv("7,3\n1,2\n", numbers), 0, 1), ElementsAre(1, 2));
   EXPECT_THAT(read(*csv("id,name\n1,2\n", keys), 0, 1), ElementsAre(1, 2));
