@@ -79,7 +79,12 @@ std::int64_t DataFile::bytes_read() const {
   return bytes;
 }
 
-std::string DataFile::identity() {
+const std::string& DataFile::identity() {
+  if (identity_.empty()) identity_ = compute_identity();
+  return identity_;
+}
+
+std::string DataFile::compute_identity() {
   IdentityHash hash;
   hash.add_root(info_);
   for (const ColumnInfo* column : all_columns(info_)) {

@@ -44,16 +44,19 @@ class DataFile {
   std::string stamp() const { return file_.stamp(); }
   std::int64_t bytes_read() const;
 
-  // As those of a DataSet.
-  std::string identity();
+  // As those of a DataSet. The identity is computed once: an index is compared with it, and the
+  // data set asks for it again.
+  const std::string& identity();
   std::optional<std::string> sample_identity();
 
  private:
   ColumnReader& reader_of(const ColumnInfo& column);
+  std::string compute_identity();
 
   hdf5::Reader file_;
   DataSetInfo info_;
   std::map<std::string, ColumnReader, std::less<>> columns_;  // by path
+  std::string identity_;                                      // empty until it is asked for
 };
 
 }  // namespace tally::data

@@ -88,7 +88,7 @@ void JoinedFiles::open_shards(const std::filesystem::path& path, Targets targets
     if (!other.empty()) refuse(format("differs from the shards before it: {}", other));
     // Left out, the targets are no part of what is read, which the index identifies.
     if (entry.identity.empty() || targets == Targets::left_out) continue;
-    if (const std::string found = file.identity(); found != entry.identity) {
+    if (const std::string& found = file.identity(); found != entry.identity) {
       refuse(format("has the identity {}, the index says {}", found, shown(entry.identity)));
     }
   }
