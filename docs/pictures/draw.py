@@ -17,7 +17,7 @@ BANDS = {
     "the loop and results": ["evaluate", "distributed_metrics", "compare", "report", "watch"],
     "what is evaluated": [
         "tasks", "metrics", "diagnosis", "ordered_metrics", "model", "graph_optimizer", "weights", "data", "preprocess",
-        "predictions", "comm",
+        "predictions", "resume", "comm",
     ],
     "foundation": ["exact", "device", "libtorch", "hdf5", "trace", "plan", "digest", "config", "base"],
 }
