@@ -37,19 +37,19 @@ struct PartName {
 
 // What a part's newest state file says.
 struct Progress {
-  PartName part;
-  int world_size = 1;                  // of that attempt
-  std::string identity;                // bytes of the caller: what the run was of
-  std::string observations;            // bytes of the caller: what the loop saw beside counts
-  std::int64_t sequence = 0;           // grows with each write of the part, from 1 on
-  std::vector<plan::BatchRange> done;  // ascending, disjoint, not adjacent, none empty
-  std::vector<std::int64_t> state;     // exact::State::values(), canonical
-  std::int64_t records_bytes = 0;      // of the records file that belong to it
+  PartName part{};
+  int world_size = 1;                    // of that attempt
+  std::string identity{};                // bytes of the caller: what the run was of
+  std::string observations{};            // bytes of the caller: what the loop saw beside counts
+  std::int64_t sequence = 0;             // grows with each write of the part, from 1 on
+  std::vector<plan::BatchRange> done{};  // ascending, disjoint, not adjacent, none empty
+  std::vector<std::int64_t> state{};     // exact::State::values(), canonical
+  std::int64_t records_bytes = 0;        // of the records file that belong to it
 };
 
 // Columns of the two logs of a run.
 struct RecordColumns {
-  std::vector<predictions::ColumnSpec> log, retained;
+  std::vector<predictions::ColumnSpec> log{}, retained{};
 };
 
 // Writes a part's files; one object per rank and attempt. A failure is an Error(output) that names
