@@ -49,6 +49,19 @@ void PixelSums::add(const TensorView& images, std::int64_t num_samples) {
   }
 }
 
+void PixelSums::merge(const PixelSums& other) {
+  num_channels = std::max(num_channels, other.num_channels);
+  num_images += other.num_images;
+  pixels_per_image = std::max(pixels_per_image, other.pixels_per_image);
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    channels[c].sum += other.channels[c].sum;
+    channels[c].squares += other.channels[c].squares;
+    channels[c].image_squares += other.channels[c].image_squares;
+  }
+  smallest = std::min(smallest, other.smallest);
+  largest = std::max(largest, other.largest);
+}
+
 std::optional<ImageStatistics> PixelSums::statistics() const {
   if (num_images == 0) return std::nullopt;
   const auto images = static_cast<double>(num_images);

@@ -71,6 +71,15 @@ class Pipeline {
     if (started_ - completed_ == ring_.size()) complete();
   }
 
+  // On the CPU no batch is in flight, and complete() says when a block is done.
+  void wait_for_blocks() {
+    if (started_ == 0 || inputs_.stream.device().kind == DeviceKind::cpu) return;
+    if (!latest().ends_block || !inputs_.observer.wants_whole_blocks()) return;
+    land_all();
+    if (probe_) probe_->finish();
+    inputs_.observer.blocks_done(stats_, counts_.counts());
+  }
+
   void start(const data::Batch& batch) {
     InFlightBatch& slot = ring_[started_++ % ring_.size()];
     const trace::BatchId of_batch{batch.index, batch.samples.count};
@@ -140,6 +149,7 @@ class Pipeline {
   }
 
   InFlightBatch& oldest() { return ring_[completed_ % ring_.size()]; }
+  const InFlightBatch& latest() const { return ring_[(started_ - 1) % ring_.size()]; }
 
   void complete() {
     InFlightBatch& slot = oldest();
@@ -162,6 +172,8 @@ class Pipeline {
     }
     const Span span(Kind::loop, "progress", slot.of_batch);
     inputs_.observer.batch_done(stats_.samples, counts_.counted_so_far());
+    const bool is_exact = inputs_.stream.device().kind == DeviceKind::cpu && slot.ends_block;
+    if (is_exact) inputs_.observer.blocks_done(stats_, counts_.counted_so_far());
   }
 
   // Appends records in the order of the samples. Those of batches that were sorted by length wait
@@ -219,6 +231,29 @@ void NotFinite::add(std::int64_t index) {
   ++count;
 }
 
+void NotFinite::merge(const NotFinite& other) {
+  count += other.count;
+  first_indices.insert(first_indices.end(), other.first_indices.begin(), other.first_indices.end());
+  std::ranges::sort(first_indices);
+  first_indices.resize(std::min(first_indices.size(), kListed));
+}
+
+void LoopStats::merge(const LoopStats& later) {
+  if (first_batch_samples == 0) {
+    first_batch_samples = later.first_batch_samples;
+    first_batch_s = total_s + later.first_batch_s;
+  }
+  samples += later.samples;
+  wait_s += later.wait_s;
+  prepare_s += later.prepare_s;
+  predict_s += later.predict_s;
+  score_s += later.score_s;
+  device_wait_s += later.device_wait_s;
+  total_s += later.total_s;
+  not_finite.merge(later.not_finite);
+  pixels.merge(later.pixels);
+}
+
 Error numeric_error(const NotFinite& found, bool are_classes, std::string_view bound) {
   const bool is_one = found.count == 1;
   const bool lists_all = std::ssize(found.first_indices) == found.count;
@@ -238,6 +273,7 @@ LoopStats run(const LoopInputs& inputs, exact::State& state) {
   for (;;) {
     // This comes first, since the source may use the oldest batch's memory again.
     pipeline.make_room();
+    pipeline.wait_for_blocks();
     const data::Batch* batch = pipeline.next_batch();
     if (batch == nullptr) return pipeline.finish();
     pipeline.start(*batch);

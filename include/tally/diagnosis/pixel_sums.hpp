@@ -34,6 +34,9 @@ struct PixelSums {
   // batches have images of one size.
   void add(const TensorView& images, std::int64_t num_samples);
 
+  // Adds what was seen of other images of one size with these.
+  void merge(const PixelSums& other);
+
   // None where no images came.
   std::optional<ImageStatistics> statistics() const;
   bool operator==(const PixelSums&) const = default;

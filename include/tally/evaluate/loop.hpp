@@ -30,12 +30,20 @@ class BatchSource {
   virtual const data::Batch* next() = 0;
 };
 
-// Called after each batch, in their order, on the loop's thread. `state` may be some batches behind
-// on a GPU.
+struct LoopStats;
+
+// Is called on the loop's thread.
 class Observer {
  public:
   virtual ~Observer() = default;
+  // After each batch, in their order. `state` may be some batches behind on a GPU.
   virtual void batch_done(std::int64_t samples_done, const exact::State& state) = 0;
+  // Where every batch that was started is complete, its block too: `state`, which need not be
+  // canonical, and `stats` but for the times are exactly theirs, and the logs hold their records.
+  // On the CPU after each block, on a GPU where wants_whole_blocks() said so.
+  virtual void blocks_done(const LoopStats& /*stats*/, const exact::State& /*state*/) {}
+  // On a GPU, after each block was started: whether to wait for it and those before.
+  virtual bool wants_whole_blocks() { return false; }
 };
 
 // How many batches are best on their way through a device at a time: 1 on the CPU, which does
@@ -74,6 +82,8 @@ struct NotFinite {
 
   // One behind those that are there.
   void add(std::int64_t index);
+  // Those of other samples.
+  void merge(const NotFinite& other);
 };
 
 struct LoopStats {
@@ -89,6 +99,9 @@ struct LoopStats {
   std::int64_t first_batch_samples = 0;
   NotFinite not_finite;
   diagnosis::PixelSums pixels;  // of images that are normalised
+
+  // Adds those of a loop over other samples, which ran after this one.
+  void merge(const LoopStats& later);
 };
 
 // The failure that these are: Error(numeric) naming them. `bound` stands before their number.

@@ -31,6 +31,8 @@ class DeviceAccumulator {
   // To be called after each batch: brings `state` up to date where it costs nothing, which on a GPU
   // is every few hundred batches, and of a large State only in the end.
   void batch_enqueued(std::int64_t num_rows);
+  // After all batches that were enqueued have landed: what they counted, on device and host.
+  exact::State counts();
   // Waits for all that was enqueued; `state` is complete and canonical afterwards, but for what the
   // host counted.
   void finish();

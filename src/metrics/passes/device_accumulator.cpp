@@ -83,6 +83,13 @@ void DeviceAccumulator::finish() {
   state_.canonicalise();
 }
 
+exact::State DeviceAccumulator::counts() {
+  finish();
+  exact::State all = state_;
+  if (on_host_) all.merge(*on_host_);
+  return all;
+}
+
 void DeviceAccumulator::add_counts_of_host() {
   if (!on_host_) return;
   state_.merge(*std::move(on_host_));
