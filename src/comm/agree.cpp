@@ -13,6 +13,7 @@
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/comm/mpi_runtime.hpp>
+#include <tally/comm/notices.hpp>
 #include <tally/trace/span_recording.hpp>
 
 namespace tally::comm {
@@ -53,6 +54,14 @@ std::string excerpt(std::string_view text, std::size_t first_difference) {
                 text.size() - begin > kLength ? "…" : "");
 }
 
+// Rank 0 removes what is incomplete, if it gets to know in time.
+void tell_root(const Communicator& comm) {
+  try {
+    send_notice(comm, Notice::failed);
+  } catch (const Error&) {  // MPI itself may be what failed
+  }
+}
+
 void print_failure(const Communicator& comm, const Error& error) {
   const std::string line = failure_line(error, comm.rank(), comm.world_size(), host_name()) + "\n";
   // The line is written by one call, so that lines of several ranks do not mix. Nothing can be done
@@ -90,6 +99,7 @@ void agree(const Communicator& comm, const std::optional<Error>& local) {
 }
 
 void fail_job(const Communicator& comm, const Error& error) {
+  tell_root(comm);
   const int code = exit_code(error.kind());
   const int first = comm.claim_failure(code);
   if (first == 0) {
@@ -100,6 +110,13 @@ void fail_job(const Communicator& comm, const Error& error) {
   // the first rank has written its line.
   std::this_thread::sleep_for(kPatience);
   abort_job(first);
+}
+
+void end_with_peer(const Communicator& comm) {
+  std::this_thread::sleep_for(kPatience);
+  // A peer on another node claims nothing here.
+  const int first = comm.claim_failure(exit_code(ErrorKind::internal));
+  abort_job(first == 0 ? exit_code(ErrorKind::internal) : first);
 }
 
 void agree_on(const Communicator& comm, const std::function<void()>& step) {

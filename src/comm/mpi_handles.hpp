@@ -56,6 +56,12 @@ struct Communicator::Impl {
   // Below 2^31, the limit of MPI's int counts, with room for sums of two.
   std::int64_t max_piece = std::int64_t{1} << 28;
 
+  // Of notices.hpp, whose functions get a constant communicator as all others do.
+  struct NoticeCounts {
+    std::int64_t sent = 0, received = 0;
+  };
+  mutable NoticeCounts stop_notices, failure_notices;
+
   void check(int code, const char* call) const { check_mpi(code, call, rank); }
 };
 

@@ -37,6 +37,9 @@ std::string failure_line(const Error& error, int rank, int world_size, std::stri
 // do end the job with that rank's code.
 [[noreturn]] void fail_job(const Communicator& comm, const Error& error);
 
+// Not collective. Ends this process with the job, which a peer ends that has failed (PeerFailed).
+[[noreturn]] void end_with_peer(const Communicator& comm);
+
 // Collective. Passes if no rank failed; otherwise the first failing rank prints its line on stderr
 // and every rank throws AgreedFailure with that rank's kind.
 void agree(const Communicator& comm, const std::optional<Error>& local);

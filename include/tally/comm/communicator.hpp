@@ -73,6 +73,9 @@ class Communicator {
   // The default, 2^28, suits everything but tests of the splitting.
   void set_max_piece(std::int64_t elements);
 
+  // For this room alone.
+  const Impl& impl() const { return *impl_; }
+
  private:
   std::unique_ptr<Impl> impl_;
 };
