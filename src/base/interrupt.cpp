@@ -7,8 +7,11 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <deque>
 #include <memory>
 #include <string>
@@ -22,6 +25,8 @@ namespace {
 struct Doomed {
   std::vector<std::string> files, last;
   std::vector<std::pair<std::string, std::string>> renames;  // from, to
+  std::string progress;  // folder; where it is not empty, these stay:
+  std::vector<std::string> with_progress;
 };
 
 // A signal handler can reach nothing but static storage. It reads the list and calls only
@@ -34,9 +39,15 @@ constexpr int kPatienceMs = 2000;
 
 // All that end a process at a user's, a terminal's, a launcher's or a batch system's request.
 // Slurm's --signal and a soft limit of CPU time come before the kill that nothing survives.
-constexpr std::array kEndingSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+constexpr std::array kEndingSignals{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                    SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU};
 
-constexpr std::string_view kLine = "tally: interrupted; the incomplete result was removed\n";
+constexpr std::string_view kRemovedLine = "tally: interrupted; the incomplete result was removed\n";
+constexpr std::string_view kKeptLine =
+    "tally: interrupted; the progress is kept, and --resume goes on from it\n";
+
+// EX_TEMPFAIL of sysexits.h (docs/contracts.md).
+constexpr int kResumableCode = 75;
 
 std::atomic<bool> is_held = false;
 std::atomic<int> came_while_held = 0;
@@ -49,22 +60,36 @@ void die_of(int signal_number) {
   std::raise(signal_number);
 }
 
+void unlink_all(const std::vector<std::string>& files) {
+  for (const auto& file : files) ::unlink(file.c_str());
+}
+
+// Removes what is incomplete, and returns whether progress is kept.
+bool clean_up(const Doomed& list) {
+  // Only an empty folder can be removed.
+  const bool is_kept = !list.progress.empty() && ::rmdir(list.progress.c_str()) != 0 &&
+                       (errno == ENOTEMPTY || errno == EEXIST);
+  unlink_all(list.files);
+  if (!is_kept) unlink_all(list.with_progress);
+  // The new files are gone by now, so the earlier ones get their names again. Folders come last:
+  // only then can they be empty.
+  for (const auto& [from, to] : list.renames) ::rename(from.c_str(), to.c_str());
+  for (const auto& path : list.last) {
+    if (::rmdir(path.c_str()) != 0) ::unlink(path.c_str());
+  }
+  const auto line = is_kept ? kKeptLine : kRemovedLine;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  return is_kept;
+}
+
 extern "C" void remove_and_die(int signal_number) {
   if (is_held.load()) {
     came_while_held.store(signal_number);
     return;
   }
   if (is_dying.exchange(true)) return;  // the first signal removes, on whatever thread
-  if (const Doomed* list = doomed.load()) {
-    for (const auto& file : list->files) ::unlink(file.c_str());
-    // The new files are gone by now, so the earlier ones get their names again. Folders come last:
-    // only then can they be empty.
-    for (const auto& [from, to] : list->renames) ::rename(from.c_str(), to.c_str());
-    for (const auto& path : list->last) {
-      if (::rmdir(path.c_str()) != 0) ::unlink(path.c_str());
-    }
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
-  }
+  const Doomed* list = doomed.load();
+  if (list != nullptr && clean_up(*list)) ::_exit(kResumableCode);
   die_of(signal_number);
 }
 
@@ -78,16 +103,55 @@ std::atomic<bool> stop_asked = false;
 std::atomic<void (*)(int)> last_resort = SIG_DFL;
 bool only_asks = false;
 
+std::atomic<pid_t> launcher = 0;
+// Whether the launcher kills its processes a second after it has sent them SIGTERM.
+std::atomic<bool> launcher_kills = false;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+// What is left of that second for removing what is incomplete.
+constexpr timespec kBeforeKill{.tv_sec = 0, .tv_nsec = 700'000'000};
+
+void do_as_last_resort(int signal_number) {
+  void (*const handler)(int) = last_resort.load();
+  handler == SIG_DFL ? die_of(signal_number) : handler(signal_number);
+}
+
+extern "C" void end_before_kill(int) { do_as_last_resort(SIGTERM); }
+
+timer_t before_kill;
+std::atomic<bool> is_timer_made = false;
+std::atomic<bool> is_kill_near = false;
+
+// Signals of its own: libraries take the first and the last real-time signals.
+int launcher_signal() { return SIGRTMIN + 6; }
+int timer_signal() { return SIGRTMIN + 7; }
+
+// A signal handler can start a timer, but make none.
+void make_timer() {
+  std::signal(timer_signal(), end_before_kill);
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = timer_signal();
+  is_timer_made.store(::timer_create(CLOCK_MONOTONIC, &event, &before_kill) == 0);
+}
+
+void set_timer(const timespec& delay) {
+  if (!is_timer_made.load()) return;
+  const itimerspec once{.it_interval = {}, .it_value = delay};
+  ::timer_settime(before_kill, 0, &once, nullptr);
+}
+
 // The kernel repeats SIGXCPU every second, and batch systems may repeat the warnings that users
 // choose: a second one of these asks for nothing more than the first.
 bool only_warns(int signal_number) {
   return signal_number == SIGUSR1 || signal_number == SIGUSR2 || signal_number == SIGXCPU;
 }
 
-extern "C" void ask_to_stop(int signal_number) {
-  if (!stop_asked.exchange(true) || only_warns(signal_number)) return;
-  void (*const handler)(int) = last_resort.load();
-  handler == SIG_DFL ? die_of(signal_number) : handler(signal_number);
+extern "C" void ask_to_stop(int signal_number, siginfo_t* info, void*) {
+  const bool is_first = !stop_asked.exchange(true);
+  const bool kill_follows =
+      signal_number == SIGTERM && launcher_kills.load() && info->si_pid == launcher.load();
+  if (kill_follows && !is_kill_near.exchange(true)) return set_timer(kBeforeKill);
+  if (!is_first && !only_warns(signal_number)) do_as_last_resort(signal_number);
 }
 
 // A process that was started to ignore a signal goes on doing so, as `nohup` asks for SIGHUP.
@@ -105,18 +169,23 @@ void set_handlers(void (*handler)(int)) {
   }
 }
 
+void set_asking_handlers() {
+  struct sigaction asking {};
+  asking.sa_sigaction = ask_to_stop;
+  asking.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const int signal_number : kEndingSignals) {
+    if (!is_ignored(signal_number)) ::sigaction(signal_number, &asking, nullptr);
+  }
+}
+
 // Sets what the signals do. Where they only ask to stop, it is what a second one does.
 void handle_interrupts(void (*handler)(int)) {
   last_resort.store(handler);
   if (!only_asks) set_handlers(handler);
 }
 
-// A signal of its own: SIGTERM from the launcher could not be told from one that says that a thread
-// of the launcher has ended. Libraries take the first and the last real-time signals.
-int launcher_signal() { return SIGRTMIN + 6; }
-
-std::atomic<pid_t> launcher = 0;
-
+// SIGTERM from the launcher could not be told from one that says that a thread of the launcher has
+// ended, and so it is launcher_signal().
 // The kernel sends it when the thread ends that started this process: Open MPI's launcher starts
 // many ranks by threads that do not last.
 extern "C" void end_without_launcher(int) {
@@ -127,12 +196,14 @@ extern "C" void end_without_launcher(int) {
 
 void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
                          const std::vector<std::filesystem::path>& last,
-                         const std::vector<Rename>& renames) {
+                         const std::vector<Rename>& renames, const KeptProgress& kept) {
   auto list = std::make_unique<Doomed>();
   for (const auto& file : files) list->files.push_back(file.string());
   for (const auto& path : last) list->last.push_back(path.string());
   for (const auto& [from, to] : renames) list->renames.emplace_back(from.string(), to.string());
-  const bool any = !files.empty() || !last.empty();
+  list->progress = kept.folder.string();
+  for (const auto& file : kept.files) list->with_progress.push_back(file.string());
+  const bool any = !files.empty() || !last.empty() || !kept.files.empty();
   // The lists before are kept for a while: a handler on another thread may be reading one.
   constexpr std::size_t kKept = 8;
   static std::deque<std::unique_ptr<const Doomed>> lists;
@@ -154,9 +225,18 @@ HeldInterrupts::~HeldInterrupts() {
   if (doomed.load() == nullptr) handle_interrupts(SIG_DFL);
 }
 
-void stop_on_interrupt() {
+StopOnInterrupt::StopOnInterrupt() : is_outermost_(!only_asks) {
   only_asks = true;
-  set_handlers(ask_to_stop);
+  if (!is_outermost_) return;
+  if (launcher_kills.load() && !is_timer_made.load()) make_timer();
+  set_asking_handlers();
+}
+
+StopOnInterrupt::~StopOnInterrupt() {
+  if (!is_outermost_) return;
+  only_asks = false;
+  set_timer({});
+  set_handlers(last_resort.load());
 }
 
 bool asked_to_stop() { return stop_asked.load(); }
@@ -165,6 +245,8 @@ void wait_on_interrupt() { handle_interrupts(wait_and_die); }
 
 void end_with_launcher() {
   launcher.store(::getppid());
+  // Under Slurm's srun this variable is not set, and KillWait is half a minute.
+  launcher_kills.store(std::getenv("OMPI_COMM_WORLD_RANK") != nullptr);
   std::signal(launcher_signal(), end_without_launcher);
   ::prctl(PR_SET_PDEATHSIG, launcher_signal());
   end_without_launcher(0);  // it may have ended before the kernel was asked

@@ -110,7 +110,7 @@ void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& sess
 
 int run_watch(const comm::Communicator& comm, const std::vector<std::string>& arguments) {
   show_spans_to_profilers();
-  stop_on_interrupt();
+  const StopOnInterrupt asks;
   Phases phases;
   Notes notes;
   EvaluationSession session =

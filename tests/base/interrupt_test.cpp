@@ -64,7 +64,7 @@ TEST(Interrupt, WhatNohupIgnoresStaysIgnored) {
 TEST(Interrupt, OnlyAsksToStopUntilItIsSaidAgain) {
   for (const int signal_number : kSignals) {
     const auto stop = [&] {
-      stop_on_interrupt();
+      const StopOnInterrupt asks;
       for (const int warning : {SIGUSR1, SIGUSR2, SIGXCPU}) {
         std::raise(warning);
         std::raise(warning);

@@ -19,7 +19,7 @@ TEST_F(StopWatchTest, ASignalToOneRankEndsAllAndLeavesTheRestForLater) {
     write_data(5);
     put("state_dict.pth", "1.pth");
   });
-  stop_on_interrupt();
+  const StopOnInterrupt asks;
   if (rank() == size() - 1) std::raise(SIGUSR1);
   EXPECT_EQ(watch(), kResumable);
   if (!world().is_root()) return;

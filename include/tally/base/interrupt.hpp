@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Removes the files of a result that is not complete when a signal ends the process (Ctrl-C, a
 // terminal that is gone, a time limit, a failed peer whose MPI_Abort ends the job), or lets the
-// signal only ask a process to stop. Such signals are SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,
-// SIGUSR2 and SIGXCPU; the last five stay ignored where the process was started so.
+// signal only ask a process to stop. Such signals are SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM,
+// SIGUSR1, SIGUSR2 and SIGXCPU; all but the first two stay ignored where the process was started so.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,19 @@ struct Rename {
   std::filesystem::path from, to;
 };
 
+// What a run can be resumed from: where a signal finds anything in `folder`, `files` stay, and the
+// process ends with exit code 75.
+struct KeptProgress {
+  std::filesystem::path folder;
+  std::vector<std::filesystem::path> files;
+};
+
 // From now on the signals remove these files, undo what was set aside, remove what comes last
 // (folders only if they are empty), and end the process as they would have. Replaces an earlier
 // list; empty lists restore the default.
 void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
                          const std::vector<std::filesystem::path>& last,
-                         const std::vector<Rename>& renames = {});
+                         const std::vector<Rename>& renames = {}, const KeptProgress& kept = {});
 
 // While it lives, a signal waits for its end: for a few quick steps that belong together.
 class HeldInterrupts {
@@ -35,9 +42,20 @@ class HeldInterrupts {
 // that it sent SIGTERM is gone, so that they must not go before the rank that cleans up.
 void wait_on_interrupt();
 
-// For a process that can go on later: from now on the signals only ask it to stop, whatever is said
-// above; a second SIGINT, SIGTERM, SIGHUP or SIGQUIT does what they do.
-void stop_on_interrupt();
+// For a process that can go on later: while it lives, the signals only ask it to stop, whatever is
+// said above; a second SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGALRM does what they do. So does, after most of
+// a second, a SIGTERM of Open MPI's launcher, which kills a second after it. One within another
+// does nothing.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt();
+  ~StopOnInterrupt();
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+
+ private:
+  bool is_outermost_;
+};
 bool asked_to_stop();
 
 // For a rank of a job: from now on the end of the process that started this one, the launcher, is a
