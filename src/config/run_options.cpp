@@ -7,18 +7,18 @@
 
 #include "option_bindings.hpp"
 #include "option_table.hpp"
+#include "options_of_commands.hpp"
 
 namespace tally::config {
 namespace {
 
-constexpr std::string_view kFiles = "Files";
 constexpr std::string_view kMetrics = "Metrics";
 constexpr std::string_view kExecution = "Execution";
 constexpr std::string_view kResults = "Results";
-constexpr std::string_view kWatch = "Which checkpoints, and when to stop";
 
 // Upper limits: a value beyond them is refused as a slip before anything is allocated for it.
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr double kMaxSeconds = 1e6;
 constexpr std::int64_t kMaxBatch = 1 << 24;
 constexpr std::int64_t kMaxClasses = 1 << 20;
 constexpr int kMaxThreads = 4096;
@@ -26,13 +26,13 @@ constexpr int kMaxReadThreads = 64;
 constexpr std::int64_t kMaxBins = 1000;
 constexpr std::int64_t kMaxAnswer = 10'000;
 constexpr double kMaxMargin = 1e9;
-constexpr double kMaxSeconds = 1e6;
 constexpr std::int64_t kMaxBucket = 1 << 20;
 constexpr std::int64_t kMaxReplicas = 100'000;
 
-// The options of all kinds of runs. The names are a contract with users (docs/contracts.md). The
-// bindings refer to `run` and `config_file`, which must outlive the table.
-OptionTable all_options(RunConfig& run, std::string& config_file) {
+}  // namespace
+
+// The names are a contract with users (docs/contracts.md).
+OptionTable all_run_options(RunConfig& run, std::string& config_file) {
   const Presence must = Presence::required;
   return {
       {kFiles, "model", "FILE", "TorchScript model, .pt or .ts, or .pt2 package", "",
@@ -60,6 +60,14 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        words(run.files.output)},
       {kFiles, "overwrite", "BOOL", "replace a result that is in the output folder", "",
        flag(run.files.overwrite)},
+      {kFiles, "resume", "BOOL",
+       "go on from the progress that an earlier run left in the output folder, on any number of "
+       "ranks",
+       "", flag(run.files.resume)},
+      {kFiles, "checkpoint-every", "S",
+       "seconds between two times that a run keeps its progress in the output folder; 0: only on a "
+       "signal",
+       "", number(run.files.checkpoint_every_s, 0.0, kMaxSeconds)},
       {kMetrics, "task", "NAME",
        "what the targets mean: multiclass, binary, multilabel, regression, segmentation, "
        "detection, question-answering, language-model, multiple-choice, token-classification; "
@@ -182,107 +190,11 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
   };
 }
 
-// `tally score` lacks these options: they say how a model computes its outputs, or where, and it
-// reads outputs that were saved.
-constexpr std::array<std::string_view, 22> kOfModels{"model",
-                                                     "classes-by",
-                                                     "model-sha256",
-                                                     "weights",
-                                                     "weights-sha256",
-                                                     "weights-key",
-                                                     "weights-prefix",
-                                                     "max-answer-length",
-                                                     "n-best",
-                                                     "batch-size",
-                                                     "bucket-batches",
-                                                     "precision",
-                                                     "tune",
-                                                     "cuda-graphs",
-                                                     "cpu-kernels",
-                                                     "device",
-                                                     "reduce",
-                                                     "threads",
-                                                     "stage",
-                                                     "read-threads",
-                                                     "no-answer-threshold",
-                                                     "allow-training-mode"};
-
-// `tally watch` lacks these options: each checkpoint brings its own weights, and the other two
-// belong to a single result.
-constexpr std::array<std::string_view, 4> kOfOneRun{"weights", "weights-sha256", "overwrite",
-                                                    "trace"};
-
-OptionTable watch_options(WatchConfig& watch) {
-  return {{kFiles, "checkpoints", "DIR", "folder that training writes its checkpoints to", "",
-           words(watch.checkpoints), Presence::required},
-          {kWatch, "poll", "SECONDS",
-           "between two scans of the folder; what stayed the same from one to the next is complete",
-           "", number(watch.poll_s, 0.01, kMaxSeconds)},
-          {kWatch, "stop-after", "N",
-           "end after so many checkpoints, with those of earlier runs; 0: no", "",
-           whole_number(watch.stop_after, std::int64_t{0}, kMaxInt64)},
-          {kWatch, "time-limit", "SECONDS",
-           "begin no evaluation that might not end within them; exit code 75; 0: none", "",
-           whole_number(watch.time_limit_s, std::int64_t{0}, kMaxInt64)},
-          {kWatch, "monitor", "METRIC", "what tells better checkpoints from worse",
-           "the task's first metric", words(watch.monitor)},
-          {kWatch, "mode", "MODE", "whether more or less of it is better: max, min",
-           "the metric's own", one_of(watch.mode, {"max", "min"})},
-          {kWatch, "patience", "N",
-           "stop early after so many checkpoints in a row without a gain; 0: never", "",
-           whole_number(watch.patience, std::int64_t{0}, kMaxInt64)},
-          {kWatch, "min-delta", "D", "a gain is more than this", "",
-           number(watch.min_delta, 0.0, kMaxMargin)},
-          {kWatch, "significant", "BOOL",
-           "a gain also lies beyond the interval of the last one; --significant=false: it need not",
-           "", flag(watch.significant)},
-          {kWatch, "keep-best", "MODE", "OUTPUT/best: a link to the best checkpoint, a copy, none",
-           "", one_of(watch.keep_best, {"link", "copy", "none"})}};
-}
-
-template <class Names>
-void leave_out(OptionTable& table, const Names& names) {
-  std::erase_if(table, [&](const Option& option) {
-    return std::ranges::find(names, option.name) != names.end();
-  });
-}
-
-OptionTable run_table(RunConfig& run, std::string& config_file, RunKind kind) {
-  OptionTable table = all_options(run, config_file);
-  if (kind == RunKind::predictions) {
-    leave_out(table, kOfModels);
-    // It stands where --model stands in the help of the other commands.
-    table.insert(table.begin(), {kFiles, "predictions", "FILE",
-                                 "a predictions.h5, a .npy or .csv file (with --outputs), SQuAD's "
-                                 "predictions.json, or COCO's results",
-                                 "", words(run.files.predictions), Presence::required});
-    Option& outputs = *std::ranges::find(table, "outputs", &Option::name);
-    outputs.help =
-        "what the predictions are: logits, log-probabilities, probabilities, classes; of "
-        "regression values";
-    outputs.default_words = "what a predictions.h5 says";
-    outputs.binding = one_of(run.scoring.outputs,
-                             {"logits", "log-probabilities", "probabilities", "classes", "values"});
-  }
-  if (kind == RunKind::checkpoints) {
-    leave_out(table, kOfOneRun);
-    const auto own = watch_options(run.watch);
-    table.insert(table.begin(), own.begin(), own.end());
-    // The name has no time in it, so that a watch that is started again finds its folder.
-    for (auto& option : table) {
-      if (option.name == "output") option.default_words = "tally-watch-<name of the folder>";
-    }
-  }
-  return table;
-}
-
-}  // namespace
-
 Parsed parse_run_options(const std::vector<std::string>& arguments,
                          const std::vector<std::string>& environment, RunKind kind) {
   Parsed parsed;
   std::string config_file;
-  const OptionTable table = run_table(parsed.config, config_file, kind);
+  const OptionTable table = options_of(parsed.config, config_file, kind);
   parsed.unknown_variables = resolve(table, arguments, environment);
   // The settings are written from the fields and not as they were given: ranks compare them as
   // text, and one value must have one text.
@@ -293,7 +205,7 @@ Parsed parse_run_options(const std::vector<std::string>& arguments,
 std::string run_options_help(RunKind kind) {
   RunConfig defaults;
   std::string config_file;
-  return options_help(run_table(defaults, config_file, kind));
+  return options_help(options_of(defaults, config_file, kind));
 }
 
 }  // namespace tally::config

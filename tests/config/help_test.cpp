@@ -34,9 +34,7 @@ TEST(Help, FitsNinetyColumns) {
 }
 
 TEST(Help, HidesWhatDoesNotWorkYet) {
-  for (const char* name : {"resume", "stall-limit", "checkpoint-every"}) {
-    EXPECT_THAT(run_options_help(), ::testing::Not(HasSubstr(name)));
-  }
+  EXPECT_THAT(run_options_help(), ::testing::Not(HasSubstr("stall-limit")));
 }
 
 }  // namespace

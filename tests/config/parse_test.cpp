@@ -99,6 +99,8 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"data", "d.h5"},
                                                                   {"output", ""},
                                                                   {"overwrite", "true"},
+                                                                  {"resume", "false"},
+                                                                  {"checkpoint-every", "60"},
                                                                   {"task", ""},
                                                                   {"outputs", ""},
                                                                   {"classes-by", "auto"},

@@ -23,6 +23,8 @@ const std::vector<Case> kCases{
     {"data", "f", "e", "c", "d.h5"},
     {"output", "f", "e", "c", ""},
     {"overwrite", "true", "false", "true", "false"},
+    {"resume", "true", "false", "true", "false"},
+    {"checkpoint-every", "0", "0.5", "3", "60"},
     {"task", "f", "e", "c", ""},
     {"outputs", "logits", "probabilities", "log-probabilities", ""},
     {"classes-by", "name", "index", "name", "auto"},

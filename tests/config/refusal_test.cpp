@@ -141,7 +141,7 @@ TEST(Refusal, RequiredOptions) {
 }
 
 TEST(Refusal, NamesOfLaterWorkAreUnknown) {
-  for (const char* name : {"--resume", "--checkpoint-every", "--stall-limit", "--help"}) {
+  for (const char* name : {"--stall-limit", "--help"}) {
     EXPECT_THAT(complaint(with_required({name})), StartsWith("unknown option"));
   }
 }

@@ -44,7 +44,8 @@ TEST(WatchOptions, StoreWhatIsGiven) {
 }
 
 TEST(WatchOptions, AreNotThoseOfOneRun) {
-  for (const auto* option : {"--weights=w.pt", "--overwrite", "--trace=t.json"}) {
+  for (const auto* option :
+       {"--weights=w.pt", "--overwrite", "--resume", "--checkpoint-every=1", "--trace=t.json"}) {
     Words words{"--checkpoints=c", "--model=m.pt", "--data=d.h5", option};
     EXPECT_THAT(refusal(words), HasSubstr("unknown option")) << option;
   }

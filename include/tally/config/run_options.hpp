@@ -28,6 +28,8 @@ struct FileOptions {
   std::string data;            // HDF5 data set
   std::string output;          // result folder; empty: chosen by rank 0
   bool overwrite = false;
+  bool resume = false;             // from what an earlier run left in `output`
+  double checkpoint_every_s = 60;  // 0: progress is kept on a signal only
 };
 
 // What is scored, and which metrics are computed.
