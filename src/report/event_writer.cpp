@@ -33,7 +33,7 @@ Error failure(const std::filesystem::path& path, const char* call, int error) {
 EventWriter::EventWriter(const std::filesystem::path& path, std::function<double()> elapsed_s)
     : path_(path),
       elapsed_s_(std::move(elapsed_s)),
-      file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+      file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666)) {
   if (!file_) throw failure(path_, "open", errno);
 }
 

@@ -17,6 +17,7 @@
 #include <tally/base/interrupt.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/result_folder/check_trace_path.hpp>
+#include <tally/resume/progress_files.hpp>
 
 #include "replacement.hpp"
 
@@ -82,11 +83,8 @@ void mend_interrupted(const fs::path& result) {
   }
 }
 
-OutputFolder::OutputFolder(fs::path path, bool overwrite, fs::path trace, std::vector<Input> inputs)
-    : path_(std::move(path)),
-      overwrite_(overwrite),
-      trace_(std::move(trace)),
-      inputs_(std::move(inputs)) {
+OutputFolder::OutputFolder(fs::path path, FolderUse use, fs::path trace, std::vector<Input> inputs)
+    : path_(std::move(path)), use_(use), trace_(std::move(trace)), inputs_(std::move(inputs)) {
   std::error_code ignored;
   if (fs::exists(path_, ignored) && !fs::is_directory(path_, ignored)) {
     throw_output_error(path_, "is a file", "Name a folder with --output.");
@@ -94,13 +92,15 @@ OutputFolder::OutputFolder(fs::path path, bool overwrite, fs::path trace, std::v
   check_what_is_there();
 }
 
+fs::path OutputFolder::progress() const { return path_ / resume::kProgressFolder; }
+
 OutputFolder::~OutputFolder() {
   if (unfinished_) undo();
 }
 
 void OutputFolder::check_what_is_there() const {
   if (!trace_.empty()) check_trace();
-  if (!overwrite_) return refuse_earlier();
+  if (!use_.overwrite) return refuse_earlier();
   // A folder in which a run was killed is examined when create() has settled it and files are back
   // in their places.
   if (is_being_replaced(path_)) return;
@@ -111,10 +111,20 @@ void OutputFolder::check_what_is_there() const {
 
 void OutputFolder::refuse_earlier() const {
   for (const auto name : kResultFiles) {
+    // Whether a complete result is the one that is wanted is found out by its inputs.
+    if (use_.resume && !lock_ && is_there(report())) break;
     if (is_there(path_ / name)) {
       throw_output_error(path_, format("already holds a result ({})", name),
                          "Name another one with --output, or replace it with --overwrite.");
     }
+  }
+  if (use_.resume) return require_own_events(path_);
+  if (!resume::list_parts(progress()).empty()) {
+    throw_output_error(
+        path_,
+        format("holds the progress of a run that is not finished ({})", resume::kProgressFolder),
+        "Go on with --resume, start anew with --overwrite, or name another folder "
+        "with --output.");
   }
   if (is_there(events())) {
     throw_output_error(path_, "holds the events of a run that is not finished (events.jsonl)",
@@ -122,9 +132,8 @@ void OutputFolder::refuse_earlier() const {
   }
 }
 
-std::vector<fs::path> OutputFolder::unfinished_files() const {
+std::vector<fs::path> OutputFolder::partial_files() const {
   std::vector<fs::path> files;
-  if (has_events_) files.push_back(events());
   for (const auto name : kResultFiles) files.push_back(partial_path(path_ / name));
   if (!trace_.empty()) files.push_back(partial_path(trace_));
   return files;
@@ -144,18 +153,27 @@ void OutputFolder::create() {
     require_no_other_run(path_);
   }
   check_what_is_there();  // another run may have ended meanwhile
+  if (use_.overwrite && !use_.resume) resume::remove_progress(progress());
   if (lock_->holds()) {
     // Without a lock such files may be those of a run that is at work.
     for (const auto& file : leftovers()) ::unlink(file.c_str());
   }
-  begin_replacing(path_);
+  begin_replacing(path_, keeps_earlier_events());
   has_begun_ = true;
   claim_events();
-  // A signal handler can only unlink, rename and remove folders: it gets the names of all that is
-  // to go, and brings the earlier events back.
+  keep_on_interrupt();
+}
+
+// A signal handler can only unlink, rename and remove folders: it gets the names of all that is to
+// go, and brings the earlier events back.
+void OutputFolder::keep_on_interrupt() const {
   std::vector<fs::path> last{set_aside(path_), lock_->path()};
   last.insert(last.end(), created_folders_.begin(), created_folders_.end());
-  remove_on_interrupt(unfinished_files(), last, {{set_aside(path_) / kEventsFile, events()}});
+  const fs::path earlier_events = set_aside(path_) / kEventsFile;
+  std::vector<fs::path> files = partial_files();
+  std::vector<fs::path> with_progress;
+  (is_there(earlier_events) ? files : with_progress).push_back(events());
+  remove_on_interrupt(files, last, {{earlier_events, events()}}, {progress(), with_progress});
 }
 
 void OutputFolder::create_folders() {
@@ -194,6 +212,7 @@ std::vector<fs::path> OutputFolder::leftovers() const {
 }
 
 void OutputFolder::claim_events() {
+  if (keeps_earlier_events() && is_there(events())) return cut_torn_line(events());
   const UniqueDescriptor file(
       ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666));
   has_events_ = static_cast<bool>(file);
@@ -217,12 +236,12 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
   for (const auto& file : files) names.push_back(file.filename());
   // All names, because rolling back after a failure removes every file of a result.
   for (const auto name : kResultFiles) {
-    if (!overwrite_ && is_there(path_ / name)) {
+    if (!use_.overwrite && is_there(path_ / name)) {
       throw_output_error(path_, format("holds '{}', which came while the run went on", name),
                          "Name another --output.");
     }
   }
-  const auto earlier = overwrite_ ? earlier_result(path_, trace_) : std::vector<std::string>();
+  const auto earlier = use_.overwrite ? earlier_result(path_, trace_) : std::vector<std::string>();
   // From here on only names move: all files are complete and on the disk.
   sync_created_folders();
   try {
@@ -234,6 +253,7 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
   // The new result is complete. What fails from here on does not take it back.
   unfinished_ = false;
   discard_replaced(path_);
+  resume::remove_progress(progress());
   created_folders_.clear();
   lock_.reset();
   // Only the trace has no name yet: a signal removes nothing else.
@@ -241,11 +261,11 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
                       {});
 }
 
-void OutputFolder::check_trace() const { check_trace_path(trace_, path_, overwrite_); }
+void OutputFolder::check_trace() const { check_trace_path(trace_, path_, use_.overwrite); }
 
 void OutputFolder::publish_trace() {
   check_trace();
-  const auto put = overwrite_ ? publish_file : publish_new_file;
+  const auto put = use_.overwrite ? publish_file : publish_new_file;
   put(partial_path(trace_), trace_);
   remove_on_interrupt({}, {});
 }
@@ -255,7 +275,11 @@ void OutputFolder::drop_trace() { ::unlink(partial_path(trace_).c_str()); }
 void OutputFolder::undo() {
   unfinished_ = false;
   if (has_begun_) {  // else what lies there is of another run, which may be at work
-    for (const auto& file : unfinished_files()) ::unlink(file.c_str());
+    for (const auto& file : partial_files()) ::unlink(file.c_str());
+    // An empty folder of progress goes.
+    ::rmdir(progress().c_str());
+    const bool is_resumable = is_there(progress()) && !is_there(set_aside(path_) / kEventsFile);
+    if (has_events_ && !is_resumable) ::unlink(events().c_str());
     try {
       roll_back(path_);
     } catch (const std::exception&) {  // the next run that comes here does it

@@ -114,9 +114,10 @@ void settle(const fs::path& folder) {
 
 fs::path set_aside(const fs::path& folder) { return folder / kReplacing; }
 
-void begin_replacing(const fs::path& folder) {
+void begin_replacing(const fs::path& folder, bool events_stay) {
   const fs::path aside = set_aside(folder);
   if (::mkdir(aside.c_str(), 0777) != 0) fail(aside, "mkdir", errno);
+  if (events_stay) return;
   try {
     move_if_there(kEventsFile, folder, aside);
   } catch (...) {
@@ -163,6 +164,15 @@ void roll_back(const fs::path& folder) {
   move_if_there(kReport, aside, folder);  // it comes last
   sync_folder(folder);
   ::rmdir(aside.c_str());
+}
+
+void cut_torn_line(const fs::path& events) {
+  std::ifstream stream(events, std::ios::binary);
+  std::string line;
+  std::int64_t whole_bytes = 0;
+  // Without its line feed the last line was not written to its end.
+  while (std::getline(stream, line) && !stream.eof()) whole_bytes += std::ssize(line) + 1;
+  if (::truncate(events.c_str(), whole_bytes) != 0) fail(events, "truncate", errno);
 }
 
 namespace {
@@ -220,6 +230,11 @@ void require_of_tally(const fs::path& file, bool is_ours) {
 
 }  // namespace
 
+void require_own_events(const fs::path& folder) {
+  const fs::path events = folder / kEventsFile;
+  if (is_there(events)) require_of_tally(events, holds_events(events));
+}
+
 std::vector<std::string> earlier_result(const fs::path& folder, const fs::path& new_trace) {
   const Reported report = report::files_of_report(folder / kResultFiles.front());
   std::vector<std::string> names;
@@ -228,8 +243,7 @@ std::vector<std::string> earlier_result(const fs::path& folder, const fs::path& 
     require_of_tally(folder / name, is_of_tally(folder / name, report));
     names.emplace_back(name);
   }
-  const fs::path events = folder / kEventsFile;
-  if (is_there(events)) require_of_tally(events, holds_events(events));
+  require_own_events(folder);
   if (const auto trace = trace_of(report, folder, new_trace); !trace.empty()) {
     names.push_back(trace);
   }

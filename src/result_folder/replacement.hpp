@@ -35,9 +35,10 @@ bool lacks_its_report(const std::filesystem::path& folder);
 // that replaced goes; else the earlier one comes back. Killed itself, it can be called again.
 void settle(const std::filesystem::path& folder);
 
-// A run begins: the events of the earlier result are kept aside. What is thrown leaves the folder
+// A run begins: the events of the earlier result are kept aside, or, where it is the same result,
+// stay. What is thrown leaves the folder
 // as it was; it is thrown, too, where another run has begun.
-void begin_replacing(const std::filesystem::path& folder);
+void begin_replacing(const std::filesystem::path& folder, bool events_stay = false);
 // Where that is, until replace_result() or roll_back().
 std::filesystem::path set_aside(const std::filesystem::path& folder);
 
@@ -55,6 +56,9 @@ void discard_replaced(const std::filesystem::path& folder) noexcept;
 // The run ended without a result, and its events are removed: brings the earlier ones back.
 void roll_back(const std::filesystem::path& folder);
 
+// A run goes on that was killed: its events end with a whole line again. Error(output).
+void cut_torn_line(const std::filesystem::path& events);
+
 // What --overwrite replaces: files of a result, never others that only have their names.
 
 // The names of the files of the result in `folder`, without its events; with its trace, if that
@@ -62,5 +66,7 @@ void roll_back(const std::filesystem::path& folder);
 // a file has a name of a result's and is none of tally's, its events included.
 std::vector<std::string> earlier_result(const std::filesystem::path& folder,
                                         const std::filesystem::path& new_trace);
+// Error(output) where events.jsonl is there and none of tally's.
+void require_own_events(const std::filesystem::path& folder);
 
 }  // namespace tally::app

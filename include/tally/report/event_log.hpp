@@ -12,7 +12,7 @@
 
 namespace tally::report {
 
-// Flushed line by line, so that loggers can follow it.
+// Flushed line by line, so that loggers can follow it. Goes on behind what is there.
 class EventLog {
  public:
   explicit EventLog(const std::filesystem::path& path);  // Error(output)

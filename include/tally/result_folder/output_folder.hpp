@@ -23,14 +23,25 @@ std::string default_output_name();
 // process may not write.
 void mend_interrupted(const std::filesystem::path& result);
 
+// What a run may do with what earlier runs left in its folder.
+struct FolderUse {
+  FolderUse(bool replaces, bool goes_on = false)
+      : overwrite(replaces), resume(goes_on) {}  // NOLINT
+  bool overwrite;  // replace a result; progress goes too, unless the run resumes it
+  bool resume;     // go on from progress, and with the events
+};
+
 class OutputFolder {
  public:
-  // Refuses a path that holds a result (unless `overwrite`), files that no run wrote, or that
-  // cannot be a folder; changes nothing there. `trace`: another file of the result, which may lie
-  // elsewhere; empty: none. `inputs` are not to be replaced. Throws Error(output), Error(usage).
-  OutputFolder(std::filesystem::path path, bool overwrite, std::filesystem::path trace = {},
+  // Refuses a path that holds a result or, unless it is resumed, progress (not with `overwrite`),
+  // files that no run wrote, or that cannot be a folder; changes nothing there. A complete result
+  // is no obstacle here to a run that resumes: what becomes of it depends on its inputs. `trace`:
+  // another file of the result, which may lie elsewhere; empty: none. `inputs` are not to be
+  // replaced. Throws Error(output), Error(usage).
+  OutputFolder(std::filesystem::path path, FolderUse use, std::filesystem::path trace = {},
                std::vector<Input> inputs = {});
-  // Removes what this run left, unless publish() was reached.
+  // Removes what this run left, unless publish() was reached: but events and progress stay where
+  // there is progress.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
@@ -38,11 +49,12 @@ class OutputFolder {
   // Creates the folder and locks it: of two runs that want it, one is refused, with `overwrite`
   // too. Removes what a killed run left half-written, or, where the file system has no locks,
   // refuses a folder in which a run began and is not known to have ended. Throws Error(output).
+  // Keeps progress from an earlier run only where it is resumed.
   void create();
   // The result is written: `files`, of this folder, lie at their partial_path() and are synced, the
   // report among them. They take the place of the earlier result, if there is one, and `complete`
   // is called at the end; what is thrown until then leaves the earlier result as it was. Without
-  // `overwrite` nothing is replaced. Throws Error(output).
+  // `overwrite` nothing is replaced. Progress goes. Throws Error(output).
   void publish(const std::vector<std::filesystem::path>& files,
                const std::function<void()>& complete);
   // Whether the trace's path is as it was when this run began. Throws Error(output).
@@ -59,6 +71,7 @@ class OutputFolder {
   std::filesystem::path metrics() const { return path_ / "metrics.h5"; }
   const std::filesystem::path& trace() const { return trace_; }
   std::filesystem::path events() const { return path_ / "events.jsonl"; }
+  std::filesystem::path progress() const;
 
  private:
   void check_what_is_there() const;
@@ -68,12 +81,14 @@ class OutputFolder {
   std::vector<std::filesystem::path> leftovers() const;
   void claim_events();
   // The files of a run that is not complete.
-  std::vector<std::filesystem::path> unfinished_files() const;
+  std::vector<std::filesystem::path> partial_files() const;
+  bool keeps_earlier_events() const { return use_.resume && !use_.overwrite; }
+  void keep_on_interrupt() const;
   void sync_created_folders() const;
   void undo();
 
   std::filesystem::path path_;
-  bool overwrite_;
+  FolderUse use_;
   std::filesystem::path trace_;
   std::vector<Input> inputs_;
   bool unfinished_ = false;
