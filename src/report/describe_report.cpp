@@ -194,6 +194,7 @@ std::optional<ReportedFiles> files_of_report(const std::filesystem::path& path) 
     ReportedFiles files;
     files.trace = report.value(Json::json_pointer("/config/trace"), std::string());
     files.predictions = !report.at("digests").at("predictions").is_null();
+    files.inputs_digest = report.at("digests").value("inputs", std::string());
     if (report.contains("text_files")) {
       report.at("text_files").get_to(files.texts);
     } else if (files.predictions) {

@@ -49,6 +49,7 @@ Json digests_json(const RunReport& report) {
   return {{"state", report.digests.state},
           {"predictions", report.digests.predictions ? Json(*report.digests.predictions) : Json()},
           {"class", report.digests.digest_class},
+          {"inputs", report.digests.inputs},
           {"comparable", report.digests.comparable}};
 }
 

@@ -57,7 +57,7 @@ TEST(ReportJson, HoldsTheMetrics) {
     "groups": {}, "ties": {"label_tied": 2, "bounds": {}},
     "non_finite": {"count": 0, "first_indices": []},
     "calibration": [], "definitions": "torchmetrics",
-    "digests": {"state": "A", "predictions": "B", "class": "C", "comparable": true},
+    "digests": {"state": "A", "predictions": "B", "class": "C", "inputs": "F", "comparable": true},
     "plan": {"batch_size": 4, "batches": 3, "balance": 0.75},
     "reduction": {"by": "mpi", "checked": true},
     "timing": {"wall_s": 1.5, "startup_s": 0.25, "steady_samples_per_s": 33333.333333333336,
@@ -83,9 +83,10 @@ TEST(ReportJson, HoldsTheMetrics) {
     "notes": ["a note"]})");
   expected["tally"]["version"] = build_info().version;
   expected["tally"]["revision"] = build_info().revision;
-  expected["digests"]["state"] = std::string(64, 'a');
-  expected["digests"]["predictions"] = std::string(64, 'b');
-  expected["digests"]["class"] = std::string(64, 'c');
+  for (const auto& [name, letter] :
+       {std::pair("state", 'a'), {"predictions", 'b'}, {"class", 'c'}, {"inputs", 'f'}}) {
+    expected["digests"][name] = std::string(64, letter);
+  }
   expected["inputs"]["model"]["sha256"] = std::string(64, 'd');
   expected["inputs"]["data"]["identity"] = std::string(64, 'e');
   expected["timing"]["waste"] = json_of(small_report())["timing"]["waste"];

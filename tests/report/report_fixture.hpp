@@ -54,6 +54,7 @@ inline RunReport small_report() {
   report.digests.state = std::string(64, 'a');
   report.digests.predictions = std::string(64, 'b');
   report.digests.digest_class = std::string(64, 'c');
+  report.digests.inputs = std::string(64, 'f');
   report.execution.batch_size = 4;
   report.execution.num_batches = 3;
   report.execution.balance = 0.75;

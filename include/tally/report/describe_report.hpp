@@ -12,8 +12,9 @@ namespace tally::report {
 // `tally inspect report.json`: the metrics of a report as lines. Error(usage) if it is none.
 std::vector<std::string> describe_report(const std::filesystem::path& path);
 
-// Which files a report names beside it.
+// Which files a report names beside it, and of which inputs it is.
 struct ReportedFiles {
+  std::string inputs_digest;       // digests.inputs; empty in reports that have none
   bool predictions = false;        // predictions.h5
   std::string trace;               // --trace of its run; empty without one
   std::vector<std::string> texts;  // "detections.json"

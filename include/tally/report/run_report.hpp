@@ -134,6 +134,7 @@ struct Digests {
   std::string state;
   std::optional<std::string> predictions;
   std::string digest_class;  // runs of one class have the same digests
+  std::string inputs;        // of all that was given, whatever machine computes
   bool comparable = true;
 };
 
