@@ -44,8 +44,8 @@ void check_coverage(const EvaluationSession& session, const metrics::Results& fo
 }
 
 // Collective. Adds up what the ranks found, complete on rank 0. A rank sends its count and its
-// first indices as numbers in a text. Rank order is the order of the indices, so that nothing is
-// sorted.
+// first indices as numbers in a text. What a resumed run has taken over may be of any samples, and
+// so indices are sorted.
 evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
                                    const evaluate::NotFinite& local) {
   std::string text = format("{}", local.count);
@@ -55,10 +55,10 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
     std::istringstream numbers(of_rank);
     std::int64_t count = 0;
     numbers >> count;
-    all.count += count;
-    for (std::int64_t index = 0; numbers >> index;) all.first_indices.push_back(index);
+    evaluate::NotFinite one{.count = count, .first_indices = {}};
+    for (std::int64_t index = 0; numbers >> index;) one.first_indices.push_back(index);
+    all.merge(one);
   }
-  all.first_indices.resize(std::min(all.first_indices.size(), evaluate::NotFinite::kListed));
   return all;
 }
 

@@ -20,6 +20,7 @@
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
+#include <tally/comm/notices.hpp>
 #include <tally/compare/comparison_file.hpp>
 #include <tally/compare/comparison_json.hpp>
 #include <tally/compare/comparison_text.hpp>
@@ -76,6 +77,9 @@ void run_compare(const std::vector<std::string>& arguments) {
 
 namespace {
 
+// The exit code of a run that was asked to stop and can go on later (docs/contracts.md):
+// EX_TEMPFAIL of sysexits.h.
+constexpr int kResumable = 75;
 constexpr std::string_view kResultIsThere = "The result itself is complete.";
 
 void print_result(const report::RunReport& report, const EvaluationSession& session) {
@@ -107,11 +111,21 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
     });
     return 0;
   }
+  if (session.output.is_complete) {
+    log::note(format("'{}' holds the complete result already: there is nothing to do",
+                     session.output.folder));
+    return 0;
+  }
   if (!session.config.reading.stage.empty()) {
     stage_data(comm, session);
     phases.lap("stage");
   }
-  const auto report = evaluate_session(comm, session, phases, notes);
+  std::optional<report::RunReport> report;
+  try {
+    report = evaluate_session(comm, session, phases, notes);
+  } catch (const StopRequested&) {
+    return kResumable;
+  }
   comm::agree_on(comm, [&] {
     if (report) print_result(*report, session);
     console::require_written(kResultIsThere);
@@ -189,6 +203,8 @@ int run_job(const std::function<int(const comm::Communicator&)>& command, int& a
     return command(world);
   } catch (const comm::AgreedFailure& failure) {
     return exit_code(failure.kind);
+  } catch (const comm::PeerFailed&) {
+    comm::end_with_peer(world);
   } catch (...) {
     comm::fail_job(world, current_error());
   }

@@ -165,6 +165,7 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   report.coverage.expected = {expected.count, expected.index_sum, expected.index_mix};
   report.digests.state = global.state_digest;
   report.digests.digest_class = classes[0];
+  report.digests.inputs = inputs_digest(facts_of(session, {}));
   // Where ranks differ the digests depend on which rank computed which sample.
   report.digests.comparable = std::all_of(classes.begin(), classes.end(),
                                           [&](const auto& other) { return other == classes[0]; });
@@ -177,7 +178,13 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
                                              format("{}", session.plan.read_threads));
   for (auto& setting : device_settings(session))
     report.provenance.environment.push_back(std::move(setting));
-  if (!is_comparable(session)) {
+  if (session.resumption && session.resumption->facts.digest_class != classes[0]) {
+    report.digests.comparable = false;
+    report.notes.emplace_back(
+        "a part of the samples was evaluated before the run was resumed, with another processor or "
+        "other libraries: the digests are not comparable with other runs");
+    log::warning(report.notes.back());
+  } else if (!is_comparable(session)) {
     report.digests.comparable = false;
     for (auto& note : comparability_notes(session)) {  // of a watch, maybe of these weights alone
       if (std::ranges::find(report.notes, note) == report.notes.end()) {

@@ -15,7 +15,6 @@
 #include <tally/device/energy.hpp>
 #include <tally/report/event_log.hpp>
 #include <tally/report/metrics_file.hpp>
-#include <tally/report/progress.hpp>
 #include <tally/report/report_json.hpp>
 #include <tally/result_folder/input_overwrite_check.hpp>
 #include <tally/result_folder/output_folder.hpp>
@@ -26,24 +25,11 @@
 #include <tally/trace/trace_file.hpp>
 
 #include "build_report.hpp"
+#include "collective_loop.hpp"
 #include "gather_predictions.hpp"
-#include "progress_observer.hpp"
 
 namespace tally::app {
 namespace {
-
-// Ends the loop after a batch where a signal asked for that.
-class StoppableObserver : public evaluate::Observer {
- public:
-  explicit StoppableObserver(evaluate::Observer& inner) : inner_(inner) {}
-  void batch_done(std::int64_t samples_done, const exact::State& state) override {
-    inner_.batch_done(samples_done, state);
-    if (asked_to_stop()) throw StopRequested{};
-  }
-
- private:
-  evaluate::Observer& inner_;
-};
 
 // With the files of a data set that has several.
 std::vector<Input> all_inputs_of(const EvaluationSession& session) {
@@ -63,8 +49,8 @@ struct RootSide {
   std::optional<trace::TraceFile> trace;
 
   explicit RootSide(const EvaluationSession& session)
-      : folder(session.output.folder, session.output.overwrite, session.config.results.trace,
-               all_inputs_of(session)) {
+      : folder(session.output.folder, {session.output.overwrite, session.output.resume},
+               session.config.results.trace, all_inputs_of(session)) {
     folder.create();
     events.emplace(folder.events());
     if (session.output.tracing) trace.emplace(folder.trace());
@@ -78,43 +64,6 @@ struct RootSide {
     log::note(report.notes.back());
   }
 };
-
-LocalSamples loop_with_progress(const EvaluationSession& session, RootSide* root) {
-  if (root == nullptr) {
-    SilentObserver silent;
-    StoppableObserver stoppable(silent);
-    return session.source->score(session, stoppable);
-  }
-  const auto own_samples = session.plan.grid->samples_of(session.plan.slice).count;
-  ProgressObserver progress(report::progress_style_from_name(session.config.results.progress),
-                            *root->events, *session.scoring.task, own_samples,
-                            session.plan.grid->num_samples());
-  StoppableObserver stoppable(progress);
-  auto result = session.source->score(session, stoppable);
-  progress.finish();
-  return result;
-}
-
-// Collective. Runs the loop of every rank. A watch outlives what ends in it: it gets StopRequested
-// on all ranks, or AgreedFailure where outputs are not finite.
-LocalSamples loop_on_all(const comm::Communicator& comm, const EvaluationSession& session,
-                         RootSide* root) {
-  if (!session.is_watch()) return loop_with_progress(session, root);
-  std::optional<LocalSamples> result;
-  std::optional<Error> failure;
-  try {
-    result.emplace(loop_with_progress(session, root));
-  } catch (const StopRequested&) {
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::numeric) throw;
-    failure = error;
-  }
-  // Every rank comes here, also one that ended early, so that the ranks can agree on how to go on.
-  const bool stopped = !result && !failure;
-  if (comm.max(std::int64_t{stopped}) != 0) throw StopRequested{};
-  comm::agree(comm, failure);
-  return std::move(*result);
-}
 
 // Collective. Brings what happened until now to rank 0.
 void gather_trace(const comm::Communicator& comm, const EvaluationSession& session, Phases& phases,
@@ -219,8 +168,8 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   const double startup_s = process_age_s() - session.output.began_s;
   phases.lap("create_output");
   if (on_root != nullptr) on_root->events->phase("evaluate");
-  auto samples = loop_on_all(comm, session, on_root);
-  phases.lap("evaluate");
+  auto samples = loop_on_all_ranks(comm, session, on_root != nullptr ? &*root->events : nullptr,
+                                   phases, notes);
   // The barrier makes waiting for slower ranks a phase of its own. Without it the time would be
   // counted as that of the next collective call.
   comm.barrier();

@@ -70,6 +70,22 @@ std::string output_text(const EvaluationSession& session) {
              : session.output.folder;
 }
 
+std::string resume_text(const EvaluationSession& session) {
+  if (session.output.is_complete) return "the result is complete: a run has nothing to do";
+  if (!session.resumption) return "there is no progress to go on from";
+  const auto& resumption = *session.resumption;
+  const auto all = session.plan.grid->num_samples();
+  return format("{} of {} samples are done, by {} rank{}; {} are left", resumption.num_samples, all,
+                resumption.parts.back().world_size,
+                resumption.parts.back().world_size == 1 ? "" : "s", all - resumption.num_samples);
+}
+
+std::string progress_text(const EvaluationSession& session) {
+  const double interval_s = session.config.files.checkpoint_every_s;
+  return interval_s > 0 ? format("kept every {} s and on a signal", interval_s)
+                        : "kept on a signal";
+}
+
 }  // namespace
 
 std::string plan_text(const EvaluationSession& session, int world_size) {
@@ -128,6 +144,8 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
                                 human_bytes(bytes), ragged_text(retained)));
   }
   text += line("output", output_text(session));
+  if (session.output.resume) text += line("resume", resume_text(session));
+  if (session.source->can_resume()) text += line("progress", progress_text(session));
   if (!session.config.results.trace.empty()) text += line("trace", session.config.results.trace);
   return text;
 }

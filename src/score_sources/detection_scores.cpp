@@ -48,7 +48,7 @@ class DetectionScores final : public ScoreSource {
 
   // Nothing is computed here: images are counted as evidence, and complete() matches their
   // detections.
-  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
+  LocalSamples score(const EvaluationSession& session, LoopObserver& observer) override {
     LocalSamples result = empty_samples(session, {}, {});
     const auto& grid = *session.plan.grid;
     const auto& slice = session.plan.slice;

@@ -141,7 +141,7 @@ class TextScores final : public ScoreSource {
   bool runs_predictor() const override { return false; }
   bool is_rescoring_units() const override { return true; }
 
-  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
+  LocalSamples score(const EvaluationSession& session, LoopObserver& observer) override {
     const auto& task = *session.scoring.task;
     LocalSamples result = empty_samples(session, task.columns(), task.retained_columns());
     ids_ = {};

@@ -58,7 +58,7 @@ void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange u
 
 template <SavedUnitMaker Maker>
 LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
-                       evaluate::Observer& observer) {
+                       LoopObserver& observer) {
   LocalSamples result = empty_samples(session, session.scoring.task->columns(),
                                       session.scoring.task->retained_columns());
   Maker maker(session, result.state);
@@ -83,7 +83,7 @@ LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
 struct UnitsScorer {
   const EvaluationSession& session;
   const SavedRows& saved;
-  evaluate::Observer& observer;
+  LoopObserver& observer;
 
   template <class Task>
   requires SavedUnitMaker<UnitMaker<Task>> LocalSamples operator()(const Task* /*task*/) const {
@@ -101,7 +101,7 @@ class UnitScores final : public ScoreSource {
   bool runs_predictor() const override { return false; }
   bool is_rescoring_units() const override { return true; }
 
-  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
+  LocalSamples score(const EvaluationSession& session, LoopObserver& observer) override {
     return std::visit(UnitsScorer{session, saved_, observer}, session.scoring.capabilities().units);
   }
 

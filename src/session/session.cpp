@@ -20,6 +20,10 @@ std::int64_t num_samples(const EvaluationSession& session) {
   return session.config.scoring.limit > 0 ? std::min(session.config.scoring.limit, all) : all;
 }
 
+std::filesystem::path progress_folder(const EvaluationSession& session) {
+  return std::filesystem::path(session.output.folder) / resume::kProgressFolder;
+}
+
 std::map<std::string, std::string> scoring_attributes(const EvaluationSession& session) {
   const auto& info = session.data.set->info();
   std::map<std::string, std::string> attributes{

@@ -138,6 +138,8 @@ std::int64_t settled_batch_size(const comm::Communicator& comm, const Evaluation
     check_batch_memory(comm, session, size);
     return size;
   }
+  // A run that is resumed goes on with the batches that it has begun with.
+  if (session.resumption) return session.resumption->facts.batch_size;
   const auto settled = settled_size(session, comm.world_size());
   std::int64_t chosen = 0;
   comm::agree_on(comm, [&] {

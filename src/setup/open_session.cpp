@@ -28,6 +28,7 @@
 
 #include "batch_size_and_read_threads.hpp"
 #include "class_weights_and_subgroups.hpp"
+#include "find_progress.hpp"
 #include "match_classes.hpp"
 #include "model_memory.hpp"
 #include "session_notes.hpp"
@@ -50,11 +51,25 @@ void settle_scoring(config::RunConfig& config) {
   config.execution.device = "cpu";
 }
 
+void require_output_to_resume(const config::FileOptions& files) {
+  if (!files.resume) return;
+  if (files.output.empty()) {
+    throw Error(ErrorKind::usage, "--resume needs --output, the folder of the run that is to go on",
+                "Name it.");
+  }
+  if (files.overwrite) {
+    throw Error(ErrorKind::usage, "--resume and --overwrite exclude each other",
+                "Go on with --resume, or start anew with --overwrite.");
+  }
+}
+
 config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind kind,
                                 const std::vector<std::string>& arguments) {
   config::Parsed parsed;
-  comm::agree_on(
-      comm, [&] { parsed = config::parse_run_options(arguments, environment_entries(), kind); });
+  comm::agree_on(comm, [&] {
+    parsed = config::parse_run_options(arguments, environment_entries(), kind);
+    require_output_to_resume(parsed.config.files);
+  });
   for (const auto& variable : parsed.unknown_variables) {
     log::warning(format("environment variable {} is no option of tally and is ignored", variable));
   }
@@ -84,7 +99,8 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
     if (comm.is_root())
       // The constructor only examines the folder. It is created when the evaluation begins, so that
       // a run that fails before leaves nothing.
-      OutputFolder(output, config.files.overwrite, config.results.trace, inputs_of(config));
+      OutputFolder(output, {config.files.overwrite, config.files.resume}, config.results.trace,
+                   inputs_of(config));
   });
   return output;
 }
@@ -136,7 +152,7 @@ void plan_batches(const comm::Communicator& comm, EvaluationSession& session, No
   auto& plan = session.plan;
   plan.grid.emplace(num_samples(session), session.execution.batch_size,
                     batches_per_block(session, notes));
-  plan.slice = plan.grid->slice_of(comm.rank(), comm.world_size());
+  plan_what_is_left(comm, session);
   comm::agree_on(comm, [&] { session.scoring.num_units = count_units(session); });
   plan.read_threads =
       read_threads_for(session.config.reading, session.hardware.device, comm.local_world_size());
@@ -154,6 +170,8 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   // The output comes early: a folder that cannot be used must not cost the time to load a model.
   session.output.folder = choose_output(comm, config);
   session.output.overwrite = config.files.overwrite;
+  session.output.resume = config.files.resume;
+  find_progress(comm, session);
   session.hardware = place_ranks(comm, config.execution.device, notes);
   comm::agree_on(comm, [&] { session.hardware.stream.emplace(session.hardware.device); });
   phases.lap("settings");
@@ -177,10 +195,13 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   choose_valid_classes(comm, session, notes);
   session.execution.batch_size = settled_batch_size(comm, session, notes);
   if (session.source->runs_predictor()) bind_model_to_data(comm, session, notes);
+  require_own_progress(comm, session);
+  session.output.is_complete = has_complete_result(comm, session);
   phases.lap("warm_up");
   session.reducer = choose_reducer(comm, session, notes);  // last: what fails before leaves no NCCL
   phases.lap("start_reducer");
   plan_batches(comm, session, notes);
+  note_progress(session, notes);
   if (has_model) {
     note_balance(session, comm.world_size(), notes);
     note_amx(comm, session, notes);

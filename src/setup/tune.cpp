@@ -127,6 +127,11 @@ bool has_several_ways(const EvaluationSession& session) {
 
 void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   if (!session.config.execution.tune || !has_several_ways(session)) return;
+  if (session.resumption && session.resumption->facts.way) {
+    use_way(comm, session, *session.resumption->facts.way, notes);
+    notes.add("--tune: the model runs as it did before the run was resumed");
+    return;
+  }
   const trace::Span span(trace::Kind::step, "tune");
   const auto& info = session.data.set->info();
   const auto size = session.execution.batch_size;

@@ -20,8 +20,7 @@ FileEdit with_sites(std::vector<std::int32_t> values) {
   };
 }
 
-LocalSamples GivenScores::score(const EvaluationSession& /*session*/,
-                                evaluate::Observer& /*observer*/) {
+LocalSamples GivenScores::score(const EvaluationSession& /*session*/, LoopObserver& /*observer*/) {
   throw Error(ErrorKind::internal, "tests score samples themselves");
 }
 

@@ -40,7 +40,7 @@ class GivenScores : public ScoreSource {
   explicit GivenScores(bool are_units) : are_units_(are_units) {}
   bool runs_predictor() const override { return false; }
   bool is_rescoring_units() const override { return are_units_; }
-  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override;
+  LocalSamples score(const EvaluationSession& session, LoopObserver& observer) override;
 
  private:
   bool are_units_;

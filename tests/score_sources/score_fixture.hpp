@@ -31,7 +31,7 @@ struct Scored {
 };
 
 // Keeps how many samples were done after each batch.
-class BatchCounts : public evaluate::Observer {
+class BatchCounts : public LoopObserver {
  public:
   void batch_done(std::int64_t samples_done, const exact::State& /*state*/) override {
     counts_.push_back(samples_done);

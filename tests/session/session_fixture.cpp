@@ -26,8 +26,7 @@ std::string GivenPredictor::form() const {
   return is_plain ? std::string() : compiled_form;
 }
 
-LocalSamples GivenSource::score(const EvaluationSession& /*session*/,
-                                evaluate::Observer& /*observer*/) {
+LocalSamples GivenSource::score(const EvaluationSession& /*session*/, LoopObserver& /*observer*/) {
   throw Error(ErrorKind::internal, "this source has no scores");
 }
 

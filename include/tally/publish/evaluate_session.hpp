@@ -18,9 +18,10 @@ void require_unchanged_data(const comm::Communicator& comm, const EvaluationSess
 
 // Collective. Evaluates every rank's slice and publishes the result in the folder
 // session.output.folder; returns its report on rank 0, with the session's notes and what the
-// evaluation adds to them. In a watch throws, on all ranks and with nothing left behind:
-// StopRequested where a rank was asked to stop, AgreedFailure where outputs were not finite. What
-// else it throws beside AgreedFailure must end the MPI job.
+// evaluation adds to them. Throws, on all ranks, StopRequested where one was asked to stop:
+// progress is left behind, by a watch nothing; and of a watch AgreedFailure where outputs were not
+// finite. comm::PeerFailed on rank 0, and what else it throws beside AgreedFailure, must end the
+// MPI job.
 std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm,
                                                   const EvaluationSession& session, Phases& phases,
                                                   Notes& notes);

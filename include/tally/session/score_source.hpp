@@ -7,6 +7,7 @@
 
 #include <tally/comm/communicator.hpp>
 #include <tally/evaluate/loop.hpp>
+#include <tally/plan/batch_grid.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/session/notes.hpp>
 
@@ -15,6 +16,16 @@ namespace tally::app {
 struct EvaluationSession;
 struct LocalSamples;
 struct LocalUnits;
+
+// Looks on while samples are scored.
+class LoopObserver : public evaluate::Observer {
+ public:
+  // Before consecutive batches are evaluated: `before` holds what was scored of this rank's slice
+  // until then, and its logs grow with these batches.
+  virtual void range_begins(plan::BatchRange /*batches*/, const LocalSamples& /*before*/) {}
+  // After the last of them, and before anything is counted that an earlier run has evaluated.
+  virtual void ranges_end(const LocalSamples& /*all*/) {}
+};
 
 class ScoreSource {
  public:
@@ -26,12 +37,15 @@ class ScoreSource {
   // Whether the loop runs a predictor over batches: a model, or the one that passes saved scores
   // on.
   virtual bool runs_predictor() const = 0;
+  // Whether it calls LoopObserver::range_begins() and blocks_done(), and takes over the segments of
+  // the plan that are done: whether a run can be resumed. What others do is quickly done again.
+  virtual bool can_resume() const { return false; }
   // Whether it scores units that were saved, so that no sample is read.
   virtual bool is_rescoring_units() const { return false; }
 
   // Counts and records what this rank's slice scores. Not collective: what it throws must end the
   // MPI job.
-  virtual LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) = 0;
+  virtual LocalSamples score(const EvaluationSession& session, LoopObserver& observer) = 0;
 
   // Collective. After the loop: makes units of samples, or matches detections. By default each
   // sample is a unit. Throws comm::AgreedFailure.

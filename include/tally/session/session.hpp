@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,8 +26,11 @@
 #include <tally/model/cpu_execution_settings.hpp>
 #include <tally/model/loaded_model.hpp>
 #include <tally/plan/batch_grid.hpp>
+#include <tally/plan/remaining_batches.hpp>
 #include <tally/report/run_report.hpp>
+#include <tally/resume/progress_files.hpp>
 #include <tally/session/gpu_versions.hpp>
+#include <tally/session/run_facts.hpp>
 #include <tally/session/score_source.hpp>
 #include <tally/session/tracing.hpp>
 #include <tally/tasks/task.hpp>
@@ -73,10 +77,13 @@ struct Scoring {
 
 // Where the result of an evaluation goes.
 struct RunOutput {
-  std::string folder;                // the same on every rank
-  bool overwrite = false;            // what an earlier evaluation left there
-  double began_s = 0;                // age of the process, in seconds, when the evaluation began
-  std::unique_ptr<Tracing> tracing;  // null without --trace
+  std::string folder;                  // the same on every rank
+  bool overwrite = false;              // what an earlier evaluation left there
+  bool resume = false;                 // its progress
+  bool is_complete = false;            // it left the complete result of this run
+  std::int64_t num_damaged_parts = 0;  // of the progress
+  double began_s = 0;                  // age of the process, in seconds, when the evaluation began
+  std::unique_ptr<Tracing> tracing;    // null without --trace
 
   // The next evaluation of a watch, which began at that age of the process.
   void begin(double age_s, std::string next_folder) {
@@ -111,8 +118,16 @@ struct Execution {
 struct BatchPlan {
   std::optional<plan::BatchGrid> grid;  // of all ranks
   plan::BatchRange slice;               // of this rank
+  std::vector<plan::Segment> segments;  // of the slice; parts are those of Resumption
   int read_threads = 1;
   std::int64_t staged_bytes = 0;  // of all ranks
+};
+
+// What an earlier run left, and this one takes over.
+struct Resumption {
+  RunFacts facts;                       // of the latest attempt
+  std::vector<resume::Progress> parts;  // of all ranks of all attempts; `state` only of own ones
+  std::int64_t num_samples = 0;         // that are done
 };
 
 // The order of the members is the order in which they may depend on each other.
@@ -129,6 +144,8 @@ struct EvaluationSession {
   Execution execution;
   std::unique_ptr<comm::Reducer> reducer;
   BatchPlan plan;
+  int attempt = 1;                       // that this run is
+  std::optional<Resumption> resumption;  // where there is progress
 
   // Whether it is evaluated again and again, with other weights.
   bool is_watch() const { return !config.watch.checkpoints.empty(); }
@@ -139,6 +156,9 @@ bool is_rescoring_units(const EvaluationSession& session);
 
 // The number of samples that are evaluated: those of the data set, or what --limit leaves of them.
 std::int64_t num_samples(const EvaluationSession& session);
+
+// Where the ranks keep the progress of this run, and where that of earlier ones is.
+std::filesystem::path progress_folder(const EvaluationSession& session);
 
 // What a reader of predictions.h5 must know to score its rows again.
 
