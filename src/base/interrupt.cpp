@@ -228,6 +228,8 @@ HeldInterrupts::~HeldInterrupts() {
 StopOnInterrupt::StopOnInterrupt() : is_outermost_(!only_asks) {
   only_asks = true;
   if (!is_outermost_) return;
+  stop_asked.store(false);
+  is_kill_near.store(false);
   if (launcher_kills.load() && !is_timer_made.load()) make_timer();
   set_asking_handlers();
 }

@@ -31,7 +31,7 @@ fs::path new_folder() {
   return ::mkdtemp(pattern.data());
 }
 
-constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU};
 
 TEST(Interrupt, RemovesTheListedAndDiesOfTheSignal) {
   for (const int signal_number : kSignals) {
@@ -59,6 +59,82 @@ TEST(Interrupt, WhatNohupIgnoresStaysIgnored) {
   };
   EXPECT_EXIT(go_on(), ::testing::ExitedWithCode(3), "");
   fs::remove(folder);
+}
+
+TEST(Interrupt, KeepsProgressAndItsEventsAndEndsWith75) {
+  for (const bool has_progress : {false, true}) {
+    const fs::path folder = new_folder();
+    const auto die = [&] {
+      fs::create_directory(folder / "progress");
+      if (has_progress) std::ofstream(folder / "progress" / "a.state") << "x";
+      std::ofstream(folder / "events.jsonl") << "x";
+      std::ofstream(folder / "report.json.partial") << "x";
+      remove_on_interrupt({folder / "report.json.partial"}, {folder}, {},
+                          {folder / "progress", {folder / "events.jsonl"}});
+      std::raise(SIGTERM);
+    };
+    if (has_progress) {
+      EXPECT_EXIT(die(), ::testing::ExitedWithCode(75), "--resume goes on from it");
+    } else {
+      EXPECT_EXIT(die(), ::testing::KilledBySignal(SIGTERM), "incomplete result was removed");
+    }
+    EXPECT_EQ(fs::exists(folder / "events.jsonl"), has_progress);
+    EXPECT_EQ(fs::exists(folder / "progress"), has_progress);
+    EXPECT_EQ(fs::exists(folder), has_progress);
+    EXPECT_FALSE(fs::exists(folder / "report.json.partial"));
+    fs::remove_all(folder);
+  }
+}
+
+TEST(Interrupt, AskingEndsWithItsScope) {
+  const auto stop = [] {
+    {
+      const StopOnInterrupt asks;
+      { const StopOnInterrupt within; }
+      std::raise(SIGTERM);
+      if (!asked_to_stop()) std::_Exit(1);
+    }
+    const StopOnInterrupt again;
+    if (asked_to_stop()) std::_Exit(2);
+    std::_Exit(3);
+  };
+  EXPECT_EXIT(stop(), ::testing::ExitedWithCode(3), "");
+  const auto die = [] {
+    { const StopOnInterrupt asks; }
+    std::raise(SIGTERM);
+  };
+  EXPECT_EXIT(die(), ::testing::KilledBySignal(SIGTERM), "");
+}
+
+// A rank that was asked to stop, and that its batch keeps from doing so.
+[[noreturn]] void compute_for_ever(const fs::path& file, int ready) {
+  std::ofstream(file) << "x";
+  remove_on_interrupt({file}, {});
+  end_with_launcher();
+  const StopOnInterrupt asks;
+  if (::write(ready, "r", 1) != 1) std::_Exit(1);
+  for (;;) ::pause();
+}
+
+// Open MPI's launcher kills a second after it has sent SIGTERM.
+TEST(Interrupt, WhatIsIncompleteIsRemovedBeforeTheLauncherKills) {
+  const fs::path folder = new_folder();
+  const auto launch = [&] {
+    ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    std::array<int, 2> ready{};
+    if (::pipe(ready.data()) != 0) std::_Exit(1);
+    const pid_t rank = ::fork();
+    if (rank == 0) compute_for_ever(folder / "a", ready[1]);
+    char answer = 0;
+    if (::read(ready[0], &answer, 1) != 1) std::_Exit(1);
+    ::kill(rank, SIGTERM);
+    int status = 0;
+    if (::waitpid(rank, &status, 0) != rank) std::_Exit(1);
+    std::_Exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? 3 : 2);
+  };
+  EXPECT_EXIT(launch(), ::testing::ExitedWithCode(3), "incomplete result was removed");
+  EXPECT_FALSE(fs::exists(folder / "a"));
+  fs::remove_all(folder);
 }
 
 TEST(Interrupt, OnlyAsksToStopUntilItIsSaidAgain) {

@@ -56,6 +56,7 @@ class StopOnInterrupt {
  private:
   bool is_outermost_;
 };
+// Whether a signal did so since the outermost one began.
 bool asked_to_stop();
 
 // For a rank of a job: from now on the end of the process that started this one, the launcher, is a
