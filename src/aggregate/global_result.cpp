@@ -145,12 +145,30 @@ void remove_intervals(GlobalResult& global) {
 
 }  // namespace
 
+namespace {
+
+// Exact curves of many classes are larger, and are left out.
+constexpr std::int64_t kMostExchangedBytes = std::int64_t{64} << 20;
+
+report::ExchangedCounts counts_of(const exact::State& state, const digest::Sha256& exchanged) {
+  report::ExchangedCounts counts;
+  std::istringstream lines(state.layout().description());
+  for (std::string line; std::getline(lines, line);) counts.layout.push_back(line);
+  counts.state.assign(state.values().begin(), state.values().end());
+  counts.exchanged.assign(exchanged.recorded().begin(), exchanged.recorded().end());
+  counts.exchanged_bytes = exchanged.num_bytes();
+  return counts;
+}
+
+}  // namespace
+
 void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
                                LocalUnits& local, GlobalResult& global) {
   // The order of what is added to the digest is part of what digests.state means: any other order
   // would change the digests of all results.
   digest::Sha256 digest;
   digest.update(local.state.bytes());
+  if (comm.is_root()) digest.keep(kMostExchangedBytes);
   const auto curves = count_all_curves(comm, session, local);
   const auto spearman_sums = sum_all_spearman(comm, session, local);
   add_to_digest(curves, digest);
@@ -168,6 +186,7 @@ void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationS
     add_group(comm, session, local, groups, ordered, global, digest);
   }
   global.state_digest = digest.hex();
+  if (comm.is_root()) global.counts = counts_of(local.state, digest);
   // Intervals are made of what the digest covers already, and have no part in it.
   if (session.config.results.intervals == "bootstrap") {
     add_bootstrap(comm, session, local, global.results);

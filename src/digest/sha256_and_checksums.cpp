@@ -97,6 +97,22 @@ Sha256::~Sha256() = default;
 
 void Sha256::update(std::span<const std::byte> bytes) {
   require(EVP_DigestUpdate(context_->evp.get(), bytes.data(), bytes.size()));
+  record(bytes);
+}
+
+void Sha256::keep(std::int64_t most_bytes) {
+  most_bytes_ = most_bytes;
+  num_bytes_ = 0;
+  recorded_.clear();
+}
+
+void Sha256::record(std::span<const std::byte> bytes) {
+  num_bytes_ += static_cast<std::int64_t>(bytes.size());
+  if (num_bytes_ <= most_bytes_) {
+    recorded_.insert(recorded_.end(), bytes.begin(), bytes.end());
+  } else {
+    std::vector<std::byte>().swap(recorded_);
+  }
 }
 
 void Sha256::update(std::string_view text) { update(std::as_bytes(std::span(text))); }

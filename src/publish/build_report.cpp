@@ -164,6 +164,7 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   const auto expected = plan::expected_evidence({0, session.plan.grid->num_samples()});
   report.coverage.expected = {expected.count, expected.index_sum, expected.index_mix};
   report.digests.state = global.state_digest;
+  report.metrics.counts = global.counts;
   report.digests.digest_class = classes[0];
   report.digests.inputs = inputs_digest(facts_of(session, {}));
   // Where ranks differ the digests depend on which rank computed which sample.

@@ -137,6 +137,8 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
   text += line("reduction", format("{}{}, state {} per rank", session.reducer->description(),
                                    session.config.execution.check_reduction ? ", checked" : "",
                                    human_bytes(session.scoring.task->layout()->num_bytes())));
+  text += line("counts", format("{} in metrics.h5, and what curves and subgroups exchange",
+                                human_bytes(session.scoring.task->layout()->num_bytes())));
   text += line("predictions", predictions_text(session));
   if (const auto retained = session.scoring.task->sample_columns(); !retained.empty()) {
     const std::int64_t bytes = row_bytes_of(retained) * grid.samples_of(session.plan.slice).count;

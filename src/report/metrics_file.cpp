@@ -63,6 +63,18 @@ void write_curves(hdf5::Writer& writer, bool is_binary, const std::vector<Curve>
   }
 }
 
+// What a reader needs to compute `state_digest` again.
+void write_counts(hdf5::Writer& writer, const ExchangedCounts& counts) {
+  if (counts.state.empty()) return;
+  writer.write_strings("/state/layout", counts.layout);
+  writer.write("/state/values", {std::ssize(counts.state)}, counts.state);
+  writer.set_attribute("/state", "exchanged_bytes", counts.exchanged_bytes);
+  if (counts.exchanged.empty()) return;
+  const auto size = std::ssize(counts.exchanged);
+  writer.create_dataset("/state/exchanged", DType::u8, {size});
+  writer.write_rows("/state/exchanged", 0, size, counts.exchanged);
+}
+
 void write_content(hdf5::Writer& writer, const RunReport& report) {
   const auto& results = report.metrics.results;
   writer.set_attribute("/", kMark, 1);
@@ -85,6 +97,7 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
   }
   write_reliability(writer, results.reliability);
   write_curves(writer, is_task(report.metrics.task, TaskKind::binary), report.metrics.curves);
+  write_counts(writer, report.metrics.counts);
   if (!report.metrics.class_names.empty())
     writer.write_strings(kClassNames, report.metrics.class_names);
 }

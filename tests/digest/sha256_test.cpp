@@ -35,5 +35,19 @@ TEST(Sha256, GoesOnAfterBeingMoved) {
   EXPECT_EQ(second.hex(), kOfAbc);
 }
 
+TEST(Sha256, KeepsTheBytesItIsAskedToUnlessTheyAreTooMany) {
+  Sha256 digest;
+  digest.update("before");
+  digest.keep(4);
+  digest.update("abc");
+  digest.update("d");
+  EXPECT_EQ(digest.recorded().size(), 4U);
+  EXPECT_EQ(digest.recorded().front(), std::byte{'a'});
+  digest.update("e");
+  EXPECT_TRUE(digest.recorded().empty());
+  EXPECT_EQ(digest.num_bytes(), 5);
+  EXPECT_EQ(digest.hex(), sha256_hex("beforeabcde"));
+}
+
 }  // namespace
 }  // namespace tally::digest

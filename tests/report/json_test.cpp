@@ -79,10 +79,9 @@ TEST(ReportJson, HoldsTheMetrics) {
     "environment": {"libtorch": "2.11.0", "model_form": "TorchScript, frozen"},
     "inputs": {"model": {"path": "m.pt", "bytes": 1000, "sha256": "D"},
       "data": {"path": "d.h5", "bytes": 2000000, "identity": "E", "integrity": "unchecked"}},
-    "diagnosis": [{"code": "chance", "text": "It guesses"}],
-    "notes": ["a note"]})");
-  expected["tally"]["version"] = build_info().version;
-  expected["tally"]["revision"] = build_info().revision;
+    "diagnosis": [{"code": "chance", "text": "It guesses"}], "notes": ["a note"]})");
+  expected["tally"].update(
+      {{"version", build_info().version}, {"revision", build_info().revision}});
   for (const auto& [name, letter] :
        {std::pair("state", 'a'), {"predictions", 'b'}, {"class", 'c'}, {"inputs", 'f'}}) {
     expected["digests"][name] = std::string(64, letter);

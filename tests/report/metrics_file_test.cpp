@@ -57,6 +57,28 @@ TEST(MetricsFile, HoldsSharesAndBins) {
               ::testing::Contains("/reliability/count: int64 [2]"));
 }
 
+TEST(MetricsFile, HoldsWhatTheStateDigestIsOf) {
+  const TemporaryFolder folder;
+  RunReport report = small_report();
+  const auto bytes = std::as_bytes(std::span("more"));
+  report.metrics.counts = {.layout = {"samples counters 0 2"},
+                           .state = {3, -4},
+                           .exchanged = {bytes.begin(), bytes.end()},
+                           .exchanged_bytes = std::ssize(bytes)};
+  write_metrics_file(report, folder / "all.h5");
+  const hdf5::Reader all(folder / "all.h5");
+  EXPECT_EQ(all.dataset("/state/layout").read_strings(), report.metrics.counts.layout);
+  EXPECT_EQ(all.dataset("/state/values").read_all<std::int64_t>(), report.metrics.counts.state);
+  EXPECT_EQ(all.dataset("/state/exchanged").read_all<std::uint8_t>(),
+            (std::vector<std::uint8_t>{'m', 'o', 'r', 'e', 0}));
+
+  report.metrics.counts.exchanged.clear();
+  write_metrics_file(report, folder / "counts.h5");
+  const hdf5::Reader counts(folder / "counts.h5");
+  EXPECT_FALSE(counts.exists("/state/exchanged"));
+  EXPECT_EQ(counts.int64_attribute("/state", "exchanged_bytes"), 5);
+}
+
 TEST(MetricsFile, WithoutAMatrixSaysSo) {
   const TemporaryFolder folder;
   RunReport report = small_report();

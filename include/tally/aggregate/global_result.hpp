@@ -22,6 +22,7 @@ struct GlobalResult {
   std::vector<report::Curve> curves;
   evaluate::NotFinite not_finite;  // on rank 0
   std::string state_digest;
+  report::ExchangedCounts counts;
 };
 
 // Collective. Adds up what the ranks counted. Throws comm::AgreedFailure on all ranks: numeric

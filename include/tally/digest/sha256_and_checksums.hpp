@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tally::digest {
 
@@ -25,9 +26,20 @@ class Sha256 {
   // 64 lower-case hexadecimal digits of all bytes so far; more may follow.
   std::string hex() const;
 
+  // From now on the bytes are kept as well, as long as they are no more than these.
+  void keep(std::int64_t most_bytes);
+  // Those that came since keep(), and their number; none of them where they were too many.
+  std::span<const std::byte> recorded() const { return recorded_; }
+  std::int64_t num_bytes() const { return num_bytes_; }
+
  private:
   struct Context;
+  void record(std::span<const std::byte> bytes);
+
   std::unique_ptr<Context> context_;
+  std::vector<std::byte> recorded_;
+  std::int64_t most_bytes_ = 0;
+  std::int64_t num_bytes_ = 0;  // since keep()
 };
 
 std::string sha256_hex(std::span<const std::byte> bytes);

@@ -3,6 +3,7 @@
 // people are made.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -109,6 +110,15 @@ struct IdMatch {
 // The environment's entry that says how the model computed.
 inline constexpr const char* kModelForm = "model_form";
 
+// What digests.state is the digest of: the merged State, and behind it what ranks exchanged for
+// metrics that one State cannot give.
+struct ExchangedCounts {
+  std::vector<std::string> layout;  // a line for each span of the State
+  std::vector<std::int64_t> state;
+  std::vector<std::byte> exchanged;  // empty where they are too many
+  std::int64_t exchanged_bytes = 0;
+};
+
 // What was counted and computed.
 struct MetricsReport {
   std::string task;
@@ -118,6 +128,7 @@ struct MetricsReport {
   std::vector<Curve> curves;  // one per class; empty where no metric is made of them
   std::vector<std::int64_t> not_finite_indices;  // the first samples of results.not_finite
   std::vector<std::string> class_names;
+  ExchangedCounts counts;
 };
 
 // Which samples there are, and which were to be evaluated.
