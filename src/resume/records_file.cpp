@@ -41,10 +41,8 @@ RecordsFile::RecordsFile(std::filesystem::path path, RecordColumns columns)
 void RecordsFile::create() {
   // What lies at that name is not written to, be it a link to some other file.
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  UniqueDescriptor file(::open(path_.c_str(), flags, 0666));
-  if (!file) fail_records(path_, "open", errno_text(errno));
-  sync_folder(path_.parent_path());
-  file_ = std::move(file);
+  file_ = UniqueDescriptor(::open(path_.c_str(), flags, 0666));
+  if (!file_) fail_records(path_, "open", errno_text(errno));
 }
 
 std::int64_t RecordsFile::rows_of_next_frame(std::int64_t most) const {

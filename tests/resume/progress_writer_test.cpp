@@ -17,8 +17,8 @@ namespace tally::resume {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 using testing::ElementsAre;
-using testing::UnorderedElementsAre;
 
 // A full disk, as a limit of this process: files larger than that cannot be written (EFBIG).
 class FullDisk {
@@ -59,7 +59,7 @@ TEST(ProgressWriter, AllFieldsAreReadAgain) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
   Progress progress{.world_size = 35,
-                    .identity = {"no UTF-8: \xff\xfe, \"quoted\"\n{}\0behind", 35},
+                    .identity = "no UTF-8: \xff\xfe, \"quoted\"\n{}\0behind"s,
                     .observations = "\n\n",
                     .done = {{0, 3}, {5, 1}, {kLargest - 5, 5}},
                     .state = {0, -1, kLargest, kSmallest}};
