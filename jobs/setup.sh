@@ -15,17 +15,19 @@
 #                   environment without Triton and what else only GPUs need (1.2 GB less);
 #                   13: for GPUs, with a compiler where there is no nvcc (Python packages, 270 MB);
 #                   12: for GPUs with drivers that are too old for CUDA 13, by a site's nvcc of CUDA 12.0
-#                   to 12.6 and PyTorch's wheels for it, in an environment of their own
+#                   to 12.6 and PyTorch's wheels for it, in an environment of their own (as --any-wheels)
 #   --with-cuda     the same as --cuda 13
 #   --with-dashboards  also install the packages that data_tools/publish.py publishes to
+#   --any-wheels    take the pinned versions of Python packages, but from any index or site, without comparing
+#                   their files with the hashes of the lock files
 #   --with-lint     also install the linters that .ci/run uses
 #   --with-slurm    also install Slurm and modules, for the tests that play a cluster on this machine
 #   --help          this text
 #
 # System packages are those of jobs/packages-debian.txt; they are installed with apt-get, as root or
 # through sudo, and only if missing. Elsewhere a message says how to get them on a cluster.
-# Python packages (pinned in data_tools/requirements*.txt, tests/requirements.txt) go to
-# ${TALLY_ENV:-$HOME/.cache/tally/env}.
+# Python packages (pinned in data_tools/requirements*.txt, tests/requirements.txt, with the SHA-256 of their files in
+# the .lock beside each) go to ${TALLY_ENV:-$HOME/.cache/tally/env}.
 # Exit codes: 0 ok, 2 wrong usage, 5 something is missing or a step failed.
 set -euo pipefail
 
@@ -60,6 +62,7 @@ parse_options() {
         [[ $cuda =~ ^(auto|12|13|none)$ ]] || die 2 "--cuda is '$cuda', expected auto, 12, 13 or none."
         ;;
       --with-dashboards) wanted_packages+=(dashboards) ;;
+      --any-wheels) any_wheels=yes ;;
       --with-lint) groups+=(lint) ;;
       --with-slurm) groups+=(slurm) ;;
       --help)

@@ -13,6 +13,7 @@
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/../jobs/lib/common.sh"
+source "$tally_root/jobs/lib/python_env.sh"
 source "$tally_root/jobs/lib/cuda.sh"
 
 if [[ ${1:-} == --help || $# -lt 2 ]]; then

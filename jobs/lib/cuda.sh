@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
+# shellcheck shell=bash disable=SC2034,SC2154 # python_env.sh has any_wheels, common.sh tally_root
 # Which CUDA a build is for, its compiler, and whether this machine's driver can run it. Sourced after
 # python_env.sh.
 
-# choose_cuda WHICH: for CUDA 12 PyTorch's wheels are others, and go to an environment of their own.
+# choose_cuda WHICH: for CUDA 12 PyTorch's wheels are others, which no lock file has, and go to an environment of their own.
 choose_cuda() {
   [[ $1 == 12 ]] || return 0
   local nvcc=${CUDACXX:-nvcc} version
   version=$("$nvcc" --version 2>/dev/null) || version=''
   [[ $version =~ release\ 12\.[0-6], ]] ||
     die 5 "--cuda 12 needs a site's nvcc of CUDA 12.0 to 12.6, as PyTorch's wheels are of 12.6, and '$nvcc' is none. Load its module, or set CUDACXX."
+  any_wheels=yes
   export TALLY_ENV=${TALLY_ENV:-$HOME/.cache/tally/env-cuda12}
   export PIP_EXTRA_INDEX_URL="${PIP_EXTRA_INDEX_URL:+$PIP_EXTRA_INDEX_URL }https://download.pytorch.org/whl/cu126"
 }
@@ -44,8 +45,9 @@ say_gpu() {
 
 # add_cuda_compiler PYTHON TOOLKIT: to a wheel of CUDA 13, whose folder nvidia/cu13 is TOOLKIT.
 add_cuda_compiler() {
-  quietly "pip install" "$1" -I -m pip install --no-input --disable-pip-version-check \
-    --no-deps --requirement "$tally_root/jobs/requirements-cuda.txt"
+  local -a options
+  mapfile -t options < <(pip_options "$tally_root/jobs/requirements-cuda.txt")
+  quietly "pip install" "$1" -I -m pip install --no-input --disable-pip-version-check --no-deps "${options[@]}"
   # What CMake looks for in a toolkit.
   ln -sfn lib "$2/lib64"
   ln -sfn libcudart.so.13 "$2/lib/libcudart.so"

@@ -2,10 +2,11 @@
 # shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
 # The Python environment with torch, whose wheel is also the LibTorch we link. Sourced after common.sh.
 #
-# Packages come in sets. In the environment's folder tally-<set>.sha256 says which requirements of a set are installed and
-# is written last; tally-made says that set-up made the folder. tally-requirements.sha256 and tally-made lacking: somebody
-# else's environment, which is completed with pip but never deleted. The first lacking alone: an interrupted set-up, done
-# afresh.
+# Packages come in sets. Beside the requirements of each lies a lock file (jobs/lock-requirements.sh writes it), by whose
+# hashes pip checks what it downloads. In the environment's folder tally-<set>.sha256 says which requirements of a set are
+# installed and is written last; tally-made says that set-up made the folder. tally-requirements.sha256 and tally-made
+# lacking: somebody else's environment, which is completed with pip but never deleted. The first lacking alone: an
+# interrupted set-up, done afresh.
 # tally-without-gpu: packages that nothing loads where there is no GPU were removed after the installation. Only --cuda 13
 # brings them back: a job that runs on a node with GPUs may have no network.
 
@@ -15,6 +16,7 @@ declare -A requirements=(
   [tests]=$tally_root/tests/requirements.txt
 )
 wanted_packages=(requirements)
+any_wheels='' # --any-wheels: take the pinned versions without comparing hashes
 
 # What comes with PyTorch's wheel and no library that it loads on a CPU is linked with: Triton, and libraries that PyTorch
 # opens on first use on a GPU.
@@ -33,7 +35,17 @@ base_python() {
   return 1
 }
 
-requirements_hash() { sha256sum <"${requirements[$1]}" | cut -d' ' -f1; }
+requirements_hash() { cat "${requirements[$1]}" "${requirements[$1]/%.txt/.lock}" | sha256sum | cut -d' ' -f1; }
+
+# pip_options FILE.txt…: pip's options for what these files ask for, one in a line.
+pip_options() {
+  if [[ -n $any_wheels ]]; then
+    printf -- '--requirement\n%s\n' "$@"
+  else
+    echo --require-hashes
+    printf -- '--requirement\n%s\n' "${@/%.txt/.lock}"
+  fi
+}
 
 # missing_sets DIR: the sets that are wanted, and not there as their files say now.
 missing_sets() {
@@ -98,12 +110,14 @@ make_environment() {
 
 fill_environment() {
   local dir=$1 set
-  local -a sets=() pip=("$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check)
+  local -a sets=() files=() options pip
   # All sets that are wanted or there already, so that none breaks another.
   for set in "${!requirements[@]}"; do
     if [[ -e $dir/tally-$set.sha256 || " ${wanted_packages[*]} " == *" $set "* ]]; then sets+=("$set"); fi
   done
-  for set in "${sets[@]}"; do pip+=(--requirement "${requirements[$set]}"); done
+  for set in "${sets[@]}"; do files+=("${requirements[$set]}"); done
+  mapfile -t options < <(pip_options "${files[@]}")
+  pip=("$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check "${options[@]}")
   say "installing the Python packages of $(printf '%s\n' "${sets[@]}" | sort | paste -sd ' ') into '$dir'"
   for set in "${sets[@]}"; do rm -f "$dir/tally-$set.sha256"; done
   if [[ -t 2 ]]; then # somebody watches: show pip's progress bars

@@ -60,7 +60,7 @@ compiles_tests_in_the_same_way_and_keeps_the_choice() {
 stops_compiling_when_an_installation_fails() {
   local bin
   rm -rf "$TALLY_ENV" "$copy/build" "$scratch/compiler"
-  echo "$scratch/absent-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
+  require absent "$(printf '0%.0s' {1..64})"
   bin=$(fake_bin apt-get)
   early_cmake "$bin" "echo \$\$ >'$scratch/compiler'; exec sleep 600"
   PATH=$bin expect_exit 5 setup
@@ -70,7 +70,7 @@ stops_compiling_when_an_installation_fails() {
 }
 
 write_wheel torch
-echo "$scratch/torch-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
+require torch
 compiles_while_it_installs
 compiles_tests_in_the_same_way_and_keeps_the_choice
 stops_compiling_when_an_installation_fails

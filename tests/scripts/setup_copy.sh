@@ -2,13 +2,11 @@
 # shellcheck shell=bash disable=SC2154 # lib.sh sets project and scratch
 # For the tests of jobs/setup.sh. Sourced after lib.sh.
 
-# A project of its own, so that no test touches the real build; its only requirement is always met.
+# A project of its own, so that no test touches the real build; it requires nothing.
 copy=$scratch/"a project"
 mkdir -p "$copy/data_tools" "$copy/tests"
 cp -r "$project/jobs" "$copy"
-for file in data_tools/requirements.txt data_tools/requirements-dashboards.txt tests/requirements.txt; do
-  echo 'pip' >"$copy/$file"
-done
+touch "$copy"/{data_tools/requirements,data_tools/requirements-dashboards,tests/requirements}.{txt,lock}
 export TALLY_ENV=$scratch/"my env" TMPDIR=$scratch
 unset CONDA_PREFIX CMAKE_PREFIX_PATH HDF5_ROOT HDF5_DIR
 
@@ -26,4 +24,12 @@ write_wheel() {
     python3 -m zipfile -c "$1-1-py3-none-any.whl" "$1" "$1-1.dist-info"
     rm -r "$1" "$1-1.dist-info"
   )
+}
+
+# require NAME [HASH]: that wheel from now on; by another hash than its own it must not be installed.
+require() {
+  local wheel=$scratch/$1-1-py3-none-any.whl hash=${2:-}
+  [[ -n $hash ]] || hash=$(sha256sum <"$wheel" | cut -d' ' -f1)
+  echo "$wheel" >>"$copy/data_tools/requirements.txt"
+  echo "$wheel --hash=sha256:$hash" >>"$copy/data_tools/requirements.lock"
 }

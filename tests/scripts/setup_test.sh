@@ -10,7 +10,7 @@ source "$project/tests/scripts/setup_copy.sh"
 make_ready_environment() {
   mkdir -p "$TALLY_ENV/bin"
   ln -sf "$(command -v python3)" "$TALLY_ENV/bin/python"
-  sha256sum <"$copy/data_tools/requirements.txt" | cut -d' ' -f1 >"$TALLY_ENV/tally-requirements.sha256"
+  cat "$copy"/data_tools/requirements.{txt,lock} | sha256sum | cut -d' ' -f1 >"$TALLY_ENV/tally-requirements.sha256"
 }
 
 says_what_is_missing_without_apt() {
@@ -161,7 +161,7 @@ leaves_out_what_only_gpus_need() {
   local python=$TALLY_ENV/bin/python
   rm -rf "$TALLY_ENV"
   write_wheel triton
-  echo "$scratch/triton-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
+  require triton
   expect_exit 0 setup --no-build --cuda none
   if "$python" -c 'import triton' 2>/dev/null; then fail "Triton is there without GPUs"; fi
   expect_exit 0 setup --no-build --with-dashboards
@@ -172,7 +172,7 @@ leaves_out_what_only_gpus_need() {
   "$python" -c 'import triton' || fail "Triton is not there for GPUs"
   expect_exit 0 setup --no-build --cuda none
   "$python" -c 'import triton' || fail "an environment for GPUs lost Triton"
-  sed -i '$d' "$copy/data_tools/requirements.txt"
+  sed -i '$d' "$copy"/data_tools/requirements.{txt,lock}
   rm -rf "$TALLY_ENV"
 }
 
@@ -196,7 +196,7 @@ installs_more_packages_when_asked() {
   expect_line "$scratch/out" "installing the Python packages of dashboards requirements tests into"
   expect_exit 0 setup --no-build --tests
   [[ ! -s $scratch/out ]] || fail "packages that are there were installed again: $(<"$scratch/out")"
-  echo 'setuptools' >>"$copy/tests/requirements.txt"
+  echo '# changed' >>"$copy/tests/requirements.lock"
   expect_exit 0 setup --no-build
   [[ ! -s $scratch/out ]] || fail "what nobody asked for was installed: $(<"$scratch/out")"
   expect_exit 5 setup --no-build --tests --no-install
