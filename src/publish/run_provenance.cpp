@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string_view>
 
 #include <tally/aggregate/question_units.hpp>
@@ -21,14 +22,16 @@
 #include <tally/hdf5/library.hpp>
 #include <tally/model/amx_probe.hpp>
 #include <tally/model/torch_info.hpp>
+#include <tally/session/foreign_code.hpp>
 
 namespace tally::app {
 namespace {
 
 // These names explain a run. The whole environment is never recorded, for it may hold secrets.
-constexpr std::array kRecordedVariables{
-    "SLURM_JOB_ID", "SLURM_JOB_NAME",  "SLURM_JOB_PARTITION", "SLURM_NNODES", "SLURM_NTASKS",
-    "PBS_JOBID",    "OMP_NUM_THREADS", "OMP_PROC_BIND",       "OMP_PLACES",   "MKL_NUM_THREADS"};
+constexpr std::array kRecordedVariables{"SLURM_JOB_ID",    "SLURM_JOB_NAME", "SLURM_JOB_PARTITION",
+                                        "SLURM_NNODES",    "SLURM_NTASKS",   "PBS_JOBID",
+                                        "OMP_NUM_THREADS", "OMP_PROC_BIND",  "OMP_PLACES",
+                                        "MKL_NUM_THREADS", "MKL_CBWR",       "HDF5_PLUGIN_PATH"};
 
 // These are recorded, too: they decide which kernels compute, and with which rounding.
 constexpr std::array kKernelVariables{"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
@@ -46,14 +49,33 @@ std::string command_line() {
   return text;
 }
 
-// All of them decide how NCCL finds its way; none is a secret.
+// Open MPI's parameters by name: its launcher hands over the job's key and addresses among them.
+std::string open_mpi_parameters() {
+  constexpr std::string_view kPrefix = "OMPI_MCA_";
+  std::set<std::string_view> names;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view name(*entry);
+    if (!name.starts_with(kPrefix)) continue;
+    name = name.substr(kPrefix.size(), name.find('=') - kPrefix.size());
+    const bool is_launchers = name.starts_with("orte_") || name.starts_with("ess");
+    if (!is_launchers) names.insert(name);
+  }
+  return format("{}", fmt::join(names, ", "));
+}
+
+// By this number NCCL's sockets know the job's own connections.
+constexpr std::string_view kNcclSecret = "NCCL_SOCKET_MAGIC";
+
+// All of them decide how NCCL finds its way. NCCL_COMM_ID is none of them, for with it no run
+// begins.
 std::vector<std::pair<std::string, std::string>> nccl_variables() {
   std::vector<std::pair<std::string, std::string>> found;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const auto equals = text.find('=');
     if (!text.starts_with("NCCL_") || equals == std::string_view::npos) continue;
-    found.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    const auto name = text.substr(0, equals);
+    found.emplace_back(name, name == kNcclSecret ? "(not recorded)" : text.substr(equals + 1));
   }
   std::ranges::sort(found);
   return found;
@@ -149,6 +171,10 @@ std::vector<std::pair<std::string, std::string>> environment_of(const comm::Comm
   };
   std::ranges::for_each(kRecordedVariables, record);
   std::ranges::for_each(kKernelVariables, record);
+  for (auto& variable : foreign_code()) entries.push_back(std::move(variable));
+  if (auto parameters = open_mpi_parameters(); !parameters.empty()) {
+    entries.emplace_back("open_mpi_parameters", std::move(parameters));
+  }
   return entries;
 }
 
@@ -164,6 +190,9 @@ std::vector<std::pair<std::string, std::string>> device_settings(const Evaluatio
   if (session.reducer->name() == "nccl") {
     const auto variables = nccl_variables();
     settings.insert(settings.end(), variables.begin(), variables.end());
+    for (auto& entry : foreign_code_of_nccl()) {
+      if (!entry.first.starts_with("NCCL_")) settings.push_back(std::move(entry));
+    }
   }
   return settings;
 }

@@ -20,6 +20,7 @@
 #include <tally/score_sources/open_saved_predictions.hpp>
 #include <tally/score_sources/predictor_scores.hpp>
 #include <tally/session/comparability.hpp>
+#include <tally/session/foreign_code.hpp>
 #include <tally/setup/device_and_reducer.hpp>
 #include <tally/setup/make_scoring.hpp>
 #include <tally/setup/open_inputs.hpp>
@@ -200,6 +201,7 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   phases.lap("warm_up");
   session.reducer = choose_reducer(comm, session, notes);  // last: what fails before leaves no NCCL
   phases.lap("start_reducer");
+  if (auto note = foreign_code_note(session.reducer->name() == "nccl")) notes.add(std::move(*note));
   plan_batches(comm, session, notes);
   note_progress(session, notes);
   if (has_model) {

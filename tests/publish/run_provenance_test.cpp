@@ -13,9 +13,17 @@
 namespace tally::app {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
+
+class NcclByName final : public comm::Reducer {
+ public:
+  void sum(std::span<std::int64_t>) override {}
+  std::string_view name() const override { return "nccl"; }
+  std::string description() const override { return "nccl"; }
+};
 
 class EnvironmentTest : public SessionFixture {
  protected:
@@ -84,6 +92,44 @@ TEST_F(EnvironmentTest, OnlyNamedVariablesReachTheReport) {
   EXPECT_THAT(entries, testing::Contains(Pair("SLURM_JOB_ID", "4711")));
   EXPECT_THAT(entries, testing::Contains(Pair("world_size", std::to_string(size()))));
   for (const auto& [name, value] : entries) EXPECT_THAT(value, Not(HasSubstr("a-secret"))) << name;
+}
+
+// Open MPI's launcher hands a key to its ranks by such a variable.
+TEST_F(EnvironmentTest, ParametersOfOpenMpiAreThereByNameAlone) {
+  setenv("OMPI_MCA_btl_tcp_if_include", "the-value", 1);
+  setenv("OMPI_MCA_orte_precondition_transports", "the-key", 1);
+  const auto entries = environment_of(world());
+  unsetenv("OMPI_MCA_btl_tcp_if_include");
+  unsetenv("OMPI_MCA_orte_precondition_transports");
+  EXPECT_THAT(entries,
+              testing::Contains(Pair("open_mpi_parameters", HasSubstr("btl_tcp_if_include"))));
+  for (const auto& [name, value] : entries) {
+    EXPECT_THAT(value, Not(AnyOf(HasSubstr("the-value"), HasSubstr("the-key"), HasSubstr("orte_"))))
+        << name;
+  }
+}
+
+TEST_F(EnvironmentTest, CodeThatTheEnvironmentLoadsIsRecordedAndMakesNoOtherClass) {
+  const auto session = open(data::SampleFile{});
+  const auto base = digest_class(session);
+  setenv("CUDA_INJECTION64_PATH", "/site/libinjected.so", 1);
+  const auto entries = environment_of(world());
+  EXPECT_EQ(digest_class(session), base);
+  unsetenv("CUDA_INJECTION64_PATH");
+  EXPECT_THAT(entries, testing::Contains(Pair("CUDA_INJECTION64_PATH", "/site/libinjected.so")));
+}
+
+TEST_F(EnvironmentTest, VariablesOfNcclAreThereWhereItRunsButForTheSecretOne) {
+  auto session = open(data::SampleFile{});
+  session.hardware.device.kind = DeviceKind::cuda;
+  session.reducer = std::make_unique<NcclByName>();
+  setenv("NCCL_DEBUG", "INFO", 1);
+  setenv("NCCL_SOCKET_MAGIC", "4711", 1);
+  const auto settings = device_settings(session);
+  unsetenv("NCCL_DEBUG");
+  unsetenv("NCCL_SOCKET_MAGIC");
+  EXPECT_THAT(settings, testing::Contains(Pair("NCCL_DEBUG", "INFO")));
+  EXPECT_THAT(settings, testing::Contains(Pair("NCCL_SOCKET_MAGIC", Not("4711"))));
 }
 
 TEST_F(EnvironmentTest, StatisticsOfGpusAreThereWhereOneComputes) {
