@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <isa-l/crc.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <tally/base/error.hpp>
@@ -76,7 +77,15 @@ void require(int result) {
   if (result != 1) throw Error(ErrorKind::environment, "OpenSSL cannot compute SHA-256");
 }
 
+// Before anything else OpenSSL would read its file of settings, which OPENSSL_CONF may name and
+// which may load code. A hash needs none of them.
+void leave_out_settings() {
+  static const int kDone = OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+  require(kDone);
+}
+
 EvpContext new_context() {
+  leave_out_settings();
   EvpContext context(EVP_MD_CTX_new());
   require(context ? 1 : 0);
   return context;
