@@ -56,6 +56,15 @@ foreach(package IN ITEMS libfmt-dev libgoogle-perftools-dev libisal-dev libspdlo
           RENAME ${package}.txt OPTIONAL)
 endforeach()
 
+# The bill of materials (packaging/sbom.py), which needs no package of Python.
+if(TALLY_PYTHON)
+  install(CODE "
+    execute_process(COMMAND [[${TALLY_PYTHON}]] [[${PROJECT_SOURCE_DIR}/packaging/sbom.py]]
+                            --build [[${PROJECT_BINARY_DIR}]] --output [[${PROJECT_BINARY_DIR}]]
+                    OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${PROJECT_BINARY_DIR}/tally-${PROJECT_VERSION}.spdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
+
 # What is left depends on where the files go: module files, and the changes that make an archive.
 install(CODE "
   set(packaging [[${PROJECT_SOURCE_DIR}/packaging]])

@@ -97,12 +97,13 @@ carries_what_jobs_need() {
 }
 
 # Debian's, by which these tests run.
-carries_notices() {
+carries_notices_and_bill_of_materials() {
   local package
   for package in libfmt libgoogle-perftools libisal libspdlog libssl libunistring nlohmann-json3; do
     cmp "/usr/share/doc/$package-dev/copyright" "$unpacked/share/doc/tally/notices/$package-dev.txt" ||
       fail "no notice of $package in the archive"
   done
+  expect_line "$unpacked"/share/doc/tally/tally-*.spdx.json '"spdxVersion": "SPDX-2.3"'
 }
 
 says_its_version
@@ -111,4 +112,4 @@ finds_cuda_beside_libtorch
 holds_no_path_of_its_builder
 evaluates_digits
 carries_what_jobs_need
-carries_notices
+carries_notices_and_bill_of_materials
