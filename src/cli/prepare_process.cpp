@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include <tally/base/interrupt.hpp>
 
 namespace tally::app {
@@ -21,12 +23,17 @@ void open_standard_streams() {
 // no mode. umask() can only be read by setting it.
 void hide_new_files_from_others() { ::umask(::umask(0) | S_IWGRP | S_IRWXO); }
 
+// From 1.12 on HDF5 loads what HDF5_VOL_CONNECTOR and HDF5_DRIVER name as it starts, before
+// H5PLset_loading_state() can forbid that; by this value it loads nothing.
+void keep_plugins_out_of_hdf5() { ::setenv("HDF5_PLUGIN_PRELOAD", "::", 1); }
+
 }  // namespace
 
 void prepare_process() {
   open_standard_streams();
   let_writes_fail();
   hide_new_files_from_others();
+  keep_plugins_out_of_hdf5();
 }
 
 }  // namespace tally::app

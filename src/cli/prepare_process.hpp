@@ -6,7 +6,7 @@ namespace tally::app {
 
 // Standard streams that are closed lead to /dev/null, so that no file that is opened later takes
 // their place; a write that is refused fails and does not end the process; new files are readable
-// by their owner and group at most.
+// by their owner and group at most; HDF5 loads no plugins.
 void prepare_process();
 
 }  // namespace tally::app

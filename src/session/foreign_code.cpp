@@ -12,10 +12,8 @@ namespace {
 
 using Found = std::vector<std::pair<std::string, std::string>>;
 
-// Of the loader (ld.so(8)), of Open MPI (where its components and its files of parameters are), of
-// NVIDIA's and Intel's profilers, and of HDF5 from 1.12 on, which loads what these name before
-// Tally can forbid it. HDF5_PLUGIN_PATH alone loads nothing: filters that need a plugin are
-// refused.
+// Of the loader (ld.so(8)), of Open MPI (where its components and its files of parameters are), and
+// of NVIDIA's and Intel's profilers. Those of HDF5 load nothing (prepare_process()).
 constexpr std::array kForAll{"LD_PRELOAD",
                              "LD_AUDIT",
                              "OMPI_MCA_mca_base_component_path",
@@ -25,9 +23,7 @@ constexpr std::array kForAll{"LD_PRELOAD",
                              "CUDA_INJECTION64_PATH",
                              "NVTX_INJECTION64_PATH",
                              "INTEL_LIBITTNOTIFY64",
-                             "INTEL_JIT_PROFILER64",
-                             "HDF5_DRIVER",
-                             "HDF5_VOL_CONNECTOR"};
+                             "INTEL_JIT_PROFILER64"};
 
 // https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 constexpr std::array kForNccl{"NCCL_CONF_FILE", "NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN",
