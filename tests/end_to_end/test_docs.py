@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/metrics.md names the metrics that the program knows, task by task, and no others."""
+"""docs/metrics.md names the metrics that the program knows, task by task, and no others; docs/SECURITY.md names what the
+environment may load."""
 
 import re
 from pathlib import Path
@@ -71,3 +72,10 @@ def test_every_documented_metric_exists(task: str, known: dict[str, set[str]]) -
 def test_the_standard_set_is_marked(listed: dict[str, list[str]]) -> None:
     standard = {line[2:].split()[0].replace("<k>", "5") for line in listed["multiclass"] if line.startswith("*")}
     assert set(re.findall(r"`(\w+)` \*", section(ROOT / "docs" / "metrics.md", "multiclass"))) == standard
+
+
+def test_variables_that_load_code_are_documented() -> None:
+    source = (ROOT / "src" / "session" / "foreign_code.cpp").read_text()
+    variables = set(re.findall(r'"([A-Z][A-Z0-9]+_\w+)"', source))
+    assert {"LD_PRELOAD", "NCCL_CONF_FILE"} <= variables
+    assert variables - names_in((ROOT / "docs" / "SECURITY.md").read_text()) == set()
