@@ -1,24 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/base/error.hpp>
 
+#include <algorithm>
 #include <new>
 #include <system_error>
 
+#include <tally/base/current_work.hpp>
 #include <tally/base/format.hpp>
 
 namespace tally {
 namespace {
 
+constexpr std::string_view kBetween = ". ";
+
 std::string sentence(std::string_view problem, std::string_view next_step) {
-  return next_step.empty() ? std::string(problem) : format("{}. {}", problem, next_step);
+  return next_step.empty() ? std::string(problem) : format("{}{}{}", problem, kBetween, next_step);
+}
+
+// What of a run takes much memory that an option bounds.
+std::string_view memory_advice() {
+  const std::string_view phase = current_phase();
+  if (phase == "gather") return "Use a smaller --gather-window, or a node with more memory.";
+  if (phase == "reduce") return "Lower --confusion-max-classes, or use fewer ranks on a node.";
+  return "Use fewer ranks on a node, or a node with more memory.";
 }
 
 }  // namespace
 
 Error::Error(ErrorKind kind, std::string_view problem, std::string_view next_step)
-    : std::runtime_error(sentence(problem, next_step)), kind_(kind) {}
+    : std::runtime_error(sentence(problem, next_step)),
+      kind_(kind),
+      problem_length_(problem.size()) {}
+
+std::string_view Error::problem() const noexcept {
+  return std::string_view(what()).substr(0, problem_length_);
+}
+
+std::string_view Error::next_step() const noexcept {
+  const std::string_view rest = std::string_view(what()).substr(problem_length_);
+  return rest.substr(std::min(rest.size(), kBetween.size()));
+}
 
 std::string errno_text(int error) { return std::generic_category().message(error); }
+
+std::string out_of_memory() {
+  const bool is_known = !current_phase().empty() || !current_object().view().empty();
+  return is_known ? format("out of memory ({})", current_work().view()) : "out of memory";
+}
 
 Error current_error() {
   try {
@@ -27,8 +55,7 @@ Error current_error() {
     return error;
     // Too little memory is no defect of the program: the user can do something about it.
   } catch (const std::bad_alloc&) {
-    return {ErrorKind::environment, "out of memory",
-            "Use fewer ranks on a node, or a node with more memory."};
+    return {ErrorKind::environment, out_of_memory(), memory_advice()};
   } catch (const std::exception& error) {
     return {ErrorKind::internal, error.what()};
   } catch (...) {

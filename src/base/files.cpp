@@ -82,14 +82,6 @@ UniqueDescriptor open_for_output(const fs::path& path, int flags) {
   return file;
 }
 
-// Renames a file unless `to` exists. False where that fails, as with EEXIST; errno says why.
-bool rename_to_new(const fs::path& from, const fs::path& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
-  // Some file systems cannot rename so, but none links over a file.
-  if (errno != EINVAL && errno != ENOSYS) return false;
-  return ::link(from.c_str(), to.c_str()) == 0 && ::unlink(from.c_str()) == 0;
-}
-
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
@@ -190,6 +182,13 @@ void sync_folder(const fs::path& folder) {
   sync_and_close(open_for_output(folder, O_RDONLY | O_DIRECTORY), folder);
 }
 
+bool rename_to_new(const char* from, const char* to) noexcept {
+  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
+  // Some file systems cannot rename so, but none links over a file.
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  return ::link(from, to) == 0 && ::unlink(from) == 0;
+}
+
 void publish_file(const fs::path& temporary, const fs::path& path) {
   if (::rename(temporary.c_str(), path.c_str()) != 0) output_failure(path, "rename", errno);
   // A new name lasts through a crash only when its folder is synced, too.
@@ -197,7 +196,7 @@ void publish_file(const fs::path& temporary, const fs::path& path) {
 }
 
 void publish_new_file(const fs::path& temporary, const fs::path& path) {
-  if (!rename_to_new(temporary, path)) output_failure(path, "rename", errno);
+  if (!rename_to_new(temporary.c_str(), path.c_str())) output_failure(path, "rename", errno);
   sync_folder(folder_of(path));
 }
 

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <utility>
 
+#include "removal.hpp"
+
 namespace tally {
 namespace {
 
@@ -64,22 +66,23 @@ void unlink_all(const std::vector<std::string>& files) {
   for (const auto& file : files) ::unlink(file.c_str());
 }
 
-// Removes what is incomplete, and returns whether progress is kept.
-bool clean_up(const Doomed& list) {
+enum class Cleanup { nothing_listed, removed, has_progress };
+
+Cleanup remove_listed() {
+  const Doomed* list = doomed.load();
+  if (list == nullptr) return Cleanup::nothing_listed;
   // Only an empty folder can be removed.
-  const bool is_kept = !list.progress.empty() && ::rmdir(list.progress.c_str()) != 0 &&
+  const bool is_kept = !list->progress.empty() && ::rmdir(list->progress.c_str()) != 0 &&
                        (errno == ENOTEMPTY || errno == EEXIST);
-  unlink_all(list.files);
-  if (!is_kept) unlink_all(list.with_progress);
+  unlink_all(list->files);
+  if (!is_kept) unlink_all(list->with_progress);
   // The new files are gone by now, so the earlier ones get their names again. Folders come last:
   // only then can they be empty.
-  for (const auto& [from, to] : list.renames) ::rename(from.c_str(), to.c_str());
-  for (const auto& path : list.last) {
+  for (const auto& [from, to] : list->renames) ::rename(from.c_str(), to.c_str());
+  for (const auto& path : list->last) {
     if (::rmdir(path.c_str()) != 0) ::unlink(path.c_str());
   }
-  const auto line = is_kept ? kKeptLine : kRemovedLine;
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
-  return is_kept;
+  return is_kept ? Cleanup::has_progress : Cleanup::removed;
 }
 
 extern "C" void remove_and_die(int signal_number) {
@@ -88,8 +91,12 @@ extern "C" void remove_and_die(int signal_number) {
     return;
   }
   if (is_dying.exchange(true)) return;  // the first signal removes, on whatever thread
-  const Doomed* list = doomed.load();
-  if (list != nullptr && clean_up(*list)) ::_exit(kResumableCode);
+  const Cleanup done = remove_listed();
+  if (done != Cleanup::nothing_listed) {
+    const auto line = done == Cleanup::has_progress ? kKeptLine : kRemovedLine;
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  }
+  if (done == Cleanup::has_progress) ::_exit(kResumableCode);
   die_of(signal_number);
 }
 
@@ -193,6 +200,10 @@ extern "C" void end_without_launcher(int) {
 }
 
 }  // namespace
+
+void remove_unfinished() noexcept {
+  if (!is_held.load() && !is_dying.exchange(true)) remove_listed();
+}
 
 void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
                          const std::vector<std::filesystem::path>& last,

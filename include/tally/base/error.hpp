@@ -2,6 +2,7 @@
 // Defines the one exception type of Tally and the exit codes of the program.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,14 +29,22 @@ class Error : public std::runtime_error {
   Error(ErrorKind kind, std::string_view problem, std::string_view next_step = {});
 
   ErrorKind kind() const noexcept { return kind_; }
+  // The two parts of what().
+  std::string_view problem() const noexcept;
+  std::string_view next_step() const noexcept;
 
  private:
   ErrorKind kind_;
+  std::size_t problem_length_;
 };
 
-// `Error` for the exception that is in flight: itself if it is one, else `internal` with its text.
+// `Error` for the exception that is in flight: itself if it is one; `environment` where memory ran
+// out, saying at what (current_work.hpp); else `internal` with its text.
 // Call from a catch block only.
 Error current_error();
+
+// "out of memory (evaluate, data set 'val.h5', samples 0 to 63)", as far as that is known.
+std::string out_of_memory();
 
 // What the system says of an error number: "No space left on device".
 std::string errno_text(int error);

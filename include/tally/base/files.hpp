@@ -106,6 +106,10 @@ void sync_folder(const std::filesystem::path& folder);
 // it was, or holds the new content where only syncing the folder failed. Nothing else is left.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+// Renames a file unless `to` exists. False where that fails, as with EEXIST; errno says why.
+// Async-signal-safe.
+bool rename_to_new(const char* from, const char* to) noexcept;
+
 // Renames a temporary file that is synced to `path` and syncs the folder. Throws Error(output).
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path);
 // The same, but a file that is at `path` stays, and this is an Error(output).

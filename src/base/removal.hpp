@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What interrupts remove, for other ends of the process.
+#pragma once
+
+namespace tally {
+
+// Removes what remove_on_interrupt() lists; nothing while a HeldInterrupts lives, for what is half
+// done is put right by the next run, and nothing where a signal does so already. Async-signal-safe.
+void remove_unfinished() noexcept;
+
+}  // namespace tally
