@@ -15,7 +15,8 @@ std::byte* allocate(std::size_t num_bytes, int device);
 void free_pinned(std::byte* memory) noexcept;
 void free(std::byte* memory) noexcept;
 
-void* make_stream(int device);
+// Errors name the GPU by this from now on.
+void* make_stream(int device, std::string_view uuid);
 void destroy_stream(void* stream) noexcept;
 void copy_to_device(std::byte* to, std::span<const std::byte> from, void* stream);
 void copy_to_host(std::byte* to, std::span<const std::byte> from, void* stream);

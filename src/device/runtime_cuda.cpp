@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include <tally/base/error.hpp>
@@ -12,14 +13,43 @@
 namespace tally::device::cuda {
 namespace {
 
+// The GPU of this process: after an error that stays, CUDA answers no question about it.
+std::string& gpu_in_use() {
+  static std::string name = "the GPU";
+  return name;
+}
+
+// Under which number the driver tells of such an error in the kernel's log, where it does
+// (https://docs.nvidia.com/deploy/xid-errors); 0: under none that is sure.
+int xid_of(cudaError_t code) {
+  switch (code) {
+    case cudaErrorECCUncorrectable:
+      return 48;
+    case cudaErrorNvlinkUncorrectable:
+      return 74;
+    case cudaErrorIllegalAddress:
+      return 31;
+    case cudaErrorLaunchFailure:
+      return 13;
+    default:
+      return 0;
+  }
+}
+
+std::string next_step_for(cudaError_t code) {
+  if (code == cudaErrorMemoryAllocation) return "Use a smaller --batch-size.";
+  const int xid = xid_of(code);
+  return xid == 0 ? ""
+                  : format("Look for 'Xid' {} of this GPU in the kernel's log ('dmesg').", xid);
+}
+
 // `call` names what was done for the user: work that was enqueued before may be what failed, for
 // CUDA reports it from a later call.
 Error failure(cudaError_t code, std::string_view call) {
-  constexpr std::string_view kLessMemory = "Use a smaller --batch-size.";
   return {ErrorKind::environment,
-          format("{} failed on the GPU ({}: {})", call, cudaGetErrorName(code),
+          format("{} failed on {} ({}: {})", call, gpu_in_use(), cudaGetErrorName(code),
                  cudaGetErrorString(code)),
-          code == cudaErrorMemoryAllocation ? kLessMemory : std::string_view()};
+          next_step_for(code)};
 }
 
 void check(cudaError_t code, std::string_view call) {
@@ -80,7 +110,8 @@ std::byte* allocate(std::size_t num_bytes, int device) {
 void free_pinned(std::byte* memory) noexcept { static_cast<void>(cudaFreeHost(memory)); }
 void free(std::byte* memory) noexcept { static_cast<void>(cudaFree(memory)); }
 
-void* make_stream(int device) {
+void* make_stream(int device, std::string_view uuid) {
+  if (!uuid.empty()) gpu_in_use() = uuid;
   choose(device);
   cudaStream_t stream = nullptr;
   // Such a stream does not wait for the default stream, on which libraries may work.

@@ -17,7 +17,7 @@ std::byte* allocate(std::size_t, int) { throw_no_cuda(); }
 void free_pinned(std::byte*) noexcept {}
 void free(std::byte*) noexcept {}
 
-void* make_stream(int) { throw_no_cuda(); }
+void* make_stream(int, std::string_view) { throw_no_cuda(); }
 void destroy_stream(void*) noexcept {}
 void copy_to_device(std::byte*, std::span<const std::byte>, void*) { throw_no_cuda(); }
 void copy_to_host(std::byte*, std::span<const std::byte>, void*) { throw_no_cuda(); }

@@ -24,7 +24,7 @@ void EventTraits::close(Handle event) noexcept { cuda::destroy_event(event); }
 
 Stream::Stream(const Device& device) : device_(device) {
   if (device.kind == DeviceKind::cuda) {
-    stream_ = UniqueHandle<StreamTraits>(cuda::make_stream(device.index));
+    stream_ = UniqueHandle<StreamTraits>(cuda::make_stream(device.index, device.uuid));
   }
 }
 

@@ -2,9 +2,11 @@
 // That the simulated GPU notices what a real one would leave to chance.
 #include "simulated_gpu.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 
 #include <tally/base/error.hpp>
 #include <tally/device/buffer.hpp>
@@ -61,6 +63,30 @@ TEST_F(SimulatedGpuTest, FailsTheCallThatIsAskedFor) {
   const DeviceBuffer first(100, gpu_);
   EXPECT_THROW(DeviceBuffer(100, gpu_), Error);
   const DeviceBuffer third(100, gpu_);
+}
+
+TEST_F(SimulatedGpuTest, ErrorsNameTheGpuAndWhatItsDriverSays) {
+  Device gpu = gpu_;
+  gpu.uuid = "GPU-5a3c";
+  const Stream stream(gpu);
+  const auto failure_of = [&](cudaError_t code) {
+    simulated_gpu::fail_call("cudaStreamSynchronize", 1, code);
+    try {
+      stream.synchronize();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::environment);
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_THAT(failure_of(cudaErrorECCUncorrectable),
+              testing::AllOf(testing::StartsWith("work failed on GPU-5a3c ("),
+                             testing::EndsWith("Look for 'Xid' 48 of this GPU in the kernel's log "
+                                               "('dmesg').")));
+  EXPECT_THAT(failure_of(cudaErrorNvlinkUncorrectable), testing::HasSubstr("'Xid' 74"));
+  EXPECT_THAT(failure_of(cudaErrorIllegalAddress), testing::HasSubstr("'Xid' 31"));
+  EXPECT_THAT(failure_of(cudaErrorLaunchFailure), testing::HasSubstr("'Xid' 13"));
+  EXPECT_THAT(failure_of(cudaErrorInvalidDevice), testing::Not(testing::HasSubstr("Xid")));
 }
 
 // The error of a failed call is over with it: the next kernel has nothing to do with it.
