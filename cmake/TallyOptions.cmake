@@ -24,6 +24,8 @@ add_library(tally_build_flags INTERFACE)
 set(_warnings -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
               -Woverloaded-virtual $<$<BOOL:${TALLY_WERROR}>:-Werror>)
 target_compile_options(tally_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_warnings}>)
+# Ranks compare what they run by it (setup/open_session.cpp).
+target_link_options(tally_build_flags INTERFACE LINKER:--build-id=sha1)
 if(TALLY_SANITIZE)
   set(_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined
                   -fno-omit-frame-pointer)

@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <span>
+#include <utility>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -111,6 +115,46 @@ std::vector<std::string> loaded_libraries() {
       },
       &files);
   return files;
+}
+
+namespace {
+
+// The bytes of the linker's note NT_GNU_BUILD_ID in a segment of notes, in hexadecimal.
+std::string build_id_in(std::span<const std::byte> notes) {
+  constexpr std::string_view kOwner("GNU\0", 4);  // with its zero
+  const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
+  while (notes.size() >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, notes.data(), sizeof note);
+    notes = notes.subspan(sizeof note);
+    if (notes.size() < padded(note.n_namesz) + note.n_descsz) break;
+    const auto* const text = reinterpret_cast<const char*>(notes.data());
+    const std::string_view owner(text, note.n_namesz);
+    if (note.n_type == NT_GNU_BUILD_ID && owner == kOwner) {
+      return format("{:02x}", fmt::join(notes.subspan(padded(note.n_namesz), note.n_descsz), ""));
+    }
+    notes = notes.subspan(std::min(notes.size(), padded(note.n_namesz) + padded(note.n_descsz)));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string program_build_id() {
+  std::string id;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        for (const ElfW(Phdr) & header : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
+          if (header.p_type != PT_NOTE) continue;
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers.
+          const auto* notes = reinterpret_cast<const std::byte*>(info->dlpi_addr + header.p_vaddr);
+          auto in_segment = build_id_in({notes, header.p_memsz});
+          if (!in_segment.empty()) *static_cast<std::string*>(found) = std::move(in_segment);
+        }
+        return 1;  // the program itself comes first
+      },
+      &id);
+  return id;
 }
 
 std::vector<std::string> copies_of(std::string_view name, const std::vector<std::string>& loaded) {

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
 #include <tally/base/error.hpp>
 #include <tally/base/host_and_libraries.hpp>
 
@@ -15,6 +19,19 @@ using testing::IsEmpty;
 TEST(LoadedLibraries, HoldTheCLibraryOnce) {
   EXPECT_THAT(copies_of("libc.so", loaded_libraries()), testing::SizeIs(1));
   EXPECT_NO_THROW(require_single_copies({"libc.so", "libstdc++.so"}, loaded_libraries()));
+}
+
+TEST(ProgramBuildId, IsThatOfTheFile) {
+  // The linker puts the bytes into a note of the file.
+  const std::string id = program_build_id();
+  ASSERT_EQ(id.size(), 40U) << "a SHA-1";
+  std::string bytes;
+  for (std::size_t i = 0; i < id.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(id.substr(i, 2), nullptr, 16));
+  }
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::string program{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(program.find(std::string("GNU\0", 4) + bytes), std::string::npos);
 }
 
 TEST(CopiesOf, CountsFilesNotNames) {

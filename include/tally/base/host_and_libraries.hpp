@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes where this process runs: its host, the memory that is left there, and the shared
-// libraries that it has loaded.
+// Describes where this process runs: its host, the memory that is left there, its program, and the
+// shared libraries that it has loaded.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,10 @@ std::optional<std::int64_t> available_memory_bytes();
 
 // Files of all shared libraries in this process.
 std::vector<std::string> loaded_libraries();
+
+// What the linker made of the contents of the program's file, in hexadecimal: another build of the
+// same sources has another one. Empty where the linker made none. Rooms are part of that file.
+std::string program_build_id();
 
 // The different files among `loaded` whose name begins with `name` ("libnccl.so"), in order; a file
 // that was loaded by several names counts once.
