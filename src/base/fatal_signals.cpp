@@ -102,8 +102,8 @@ void begin_line(Line& line, ErrorKind kind, std::string_view host) noexcept {
   line << ": " << current_work().view() << ": ";
 }
 
-void tell(ErrorKind kind, int code, std::string_view signal, std::string_view cause,
-          std::string_view next_step) noexcept {
+void report_death(ErrorKind kind, int code, std::string_view signal, std::string_view cause,
+                  std::string_view next_step) noexcept {
   if (!may_speak()) return;
   const Host host;
   Line line;
@@ -144,9 +144,9 @@ extern "C" void speak_and_die(int signal_number, siginfo_t* info, void*) {
     FixedText<64> sender;
     if (info->si_code == SI_USER) sender << "sent by process " << std::int64_t{info->si_pid};
     const bool is_sent = !sender.view().empty();
-    tell(ErrorKind::internal, 128 + signal_number, meaning->name,
-         is_sent ? sender.view() : meaning->cause,
-         is_sent ? std::string_view("Find out who ended it.") : meaning->next_step);
+    report_death(ErrorKind::internal, 128 + signal_number, meaning->name,
+                 is_sent ? sender.view() : meaning->cause,
+                 is_sent ? std::string_view("Find out who ended it.") : meaning->next_step);
     remove_unfinished();
   }
   die_by_default(signal_number);
@@ -184,14 +184,15 @@ bool is_bad_alloc() noexcept {
   constexpr int kOutOfMemory = exit_code(ErrorKind::environment);
   if (takes_over()) {
     if (is_memory) {
-      tell(ErrorKind::environment, kOutOfMemory, {}, "out of memory",
-           "Raise 'ulimit -v' and 'ulimit -d', use fewer ranks on a node, or a node with more "
-           "memory.");
+      report_death(
+          ErrorKind::environment, kOutOfMemory, {}, "out of memory",
+          "Raise 'ulimit -v' and 'ulimit -d', use fewer ranks on a node, or a node with more "
+          "memory.");
     } else {
       FixedText<400> cause;
       cause << "nobody caught: "
             << (has_exception ? uncaught_text().view() : std::string_view("terminate was called"));
-      tell(ErrorKind::internal, 128 + SIGABRT, {}, cause.view(), kDefect);
+      report_death(ErrorKind::internal, 128 + SIGABRT, {}, cause.view(), kDefect);
     }
     remove_unfinished();
   }

@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <sstream>
 #include <thread>
+#include <utility>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/current_work.hpp>
+#include <tally/base/fatal_signals.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/base/printable.hpp>
@@ -70,6 +74,43 @@ void print_failure(const Communicator& comm, const Error& error) {
   }
 }
 
+// The parts of a failure as rank 0 records it for the rank that has it.
+struct FailureParts {
+  std::string host, phase, object, problem, next_step;
+};
+
+FailureParts parts_of(const Error& error) {
+  return {host_name(), std::string(current_phase()), std::string(current_object().view()),
+          one_line(error.problem()), one_line(error.next_step())};
+}
+
+void record(const FailureParts& parts, int rank, int code) {
+  record_failure({.code = code,
+                  .rank = rank,
+                  .host = parts.host,
+                  .phase = parts.phase,
+                  .object = parts.object,
+                  .cause = parts.problem,
+                  .next_step = parts.next_step});
+}
+
+// Collective. Rank `rank` has `parts`; rank 0 records it: it owns the output.
+void record_on_root(const Communicator& comm, const FailureParts& parts, int rank, int code) {
+  // A broadcast that fails comes here again, on every rank.
+  static bool is_recording = false;
+  if (std::exchange(is_recording, true)) return;
+  // None of the texts has a line feed.
+  std::istringstream texts(comm.broadcast(format("{}\n{}\n{}\n{}\n{}\n", parts.host, parts.phase,
+                                                 parts.object, parts.problem, parts.next_step),
+                                          rank));
+  is_recording = false;
+  FailureParts all;
+  for (auto* text : {&all.host, &all.phase, &all.object, &all.problem, &all.next_step}) {
+    std::getline(texts, *text);
+  }
+  if (comm.is_root()) record(all, rank, code);
+}
+
 }  // namespace
 
 SuppressedFailures::SuppressedFailures(ErrorKind kind) { suppressed_kind = kind; }
@@ -89,12 +130,13 @@ void agree(const Communicator& comm, const std::optional<Error>& local) {
   if (worst == 0) return;
   const auto kind = static_cast<ErrorKind>(worst % kCodes);
   const bool is_mine = worst / kCodes == ranks_from_end;
+  const auto rank = checked_cast<int>(comm.world_size() - worst / kCodes);
   if (kind == suppressed_kind) {
-    const auto rank = checked_cast<int>(comm.world_size() - worst / kCodes);
     throw AgreedFailure{kind,
                         comm.broadcast(is_mine ? one_line(local->what()) : std::string(), rank)};
   }
   if (is_mine) print_failure(comm, *local);
+  record_on_root(comm, is_mine ? parts_of(*local) : FailureParts(), rank, exit_code(kind));
   throw AgreedFailure{kind, {}};
 }
 
@@ -104,6 +146,7 @@ void fail_job(const Communicator& comm, const Error& error) {
   const int first = comm.claim_failure(code);
   if (first == 0) {
     print_failure(comm, error);
+    record(parts_of(error), comm.rank(), code);
     abort_job(code);
   }
   // The abort of the first rank ends this process too. An abort from here could end the job before

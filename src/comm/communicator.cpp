@@ -152,6 +152,8 @@ int Communicator::claim_failure(int code) const {
   return first;
 }
 
+int* Communicator::failure_claim() const { return impl_->failure_code; }
+
 void Communicator::set_max_piece(std::int64_t elements) {
   // This is the largest power of two that an int holds.
   constexpr std::int64_t kLargest = std::int64_t{1} << 30;

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 
+#include <tally/base/fatal_signals.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/parse_number.hpp>
 
@@ -115,12 +116,22 @@ std::unique_ptr<Communicator> duplicate_world() {
 
 const char* environment(const char* variable) { return std::getenv(variable); }
 
+// UCX, below some MPI libraries, takes SIGSEGV and its like for itself when it is loaded, whatever
+// handles them already: it prints a stack, or waits in the dead process for a debugger
+// (ucs_debug_init() of its src/ucs/debug/debug.c; with "none" it sets no handlers at all). Open MPI
+// leaves handlers that came before its own alone (opal_util_register_stackhandlers()).
+void keep_ucx_from_signals() {
+  if (std::getenv("UCX_ERROR_SIGNALS") != nullptr) return;  // the user wants them
+  ::setenv("UCX_HANDLE_ERRORS", "none", 0);
+}
+
 }  // namespace
 
 Runtime::Runtime(int* argc, char*** argv) : exceptions_at_start_(std::uncaught_exceptions()) {
   if (mpi_is_up()) {
     owner_ = Owner::host_program;
   } else {
+    keep_ucx_from_signals();
     int provided = 0;
     check_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread", 0);
     require_funneled(provided);
@@ -132,9 +143,12 @@ Runtime::Runtime(int* argc, char*** argv) : exceptions_at_start_(std::uncaught_e
     if (owner_ == Owner::tally) MPI_Finalize();  // alone in its world: nobody to wait for
     throw Error(ErrorKind::environment, *problem);
   }
+  name_rank_of_failures(world_->rank(), world_->world_size());
+  share_failure_claim(world_->failure_claim());
 }
 
 Runtime::~Runtime() {
+  share_failure_claim(nullptr);
   world_.reset();
   const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
   if (owner_ == Owner::tally && !unwinding) MPI_Finalize();

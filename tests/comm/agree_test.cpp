@@ -7,6 +7,8 @@
 #include <new>
 #include <string>
 
+#include <tally/base/current_work.hpp>
+#include <tally/base/fatal_signals.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
 
@@ -128,6 +130,47 @@ TEST_F(AgreeTest, OthersThanTheUntoldKindAreTold) {
   expect_agreed(other, ErrorKind::output, 0);
   expect_agreed(outcome_of([&] { agree(world(), local); }), ErrorKind::output, 0);
   EXPECT_EQ(other.suppressed_message, "");
+}
+
+// A recorder is a plain function, so what it got lies here.
+struct Recorded {
+  std::string host, phase, cause, next_step;
+  int code = 0, rank = -1, times = 0;
+} g_recorded;
+
+TEST_F(AgreeTest, RankZeroRecordsForTheRankThatFailed) {
+  record_failures([](const FailureRecord& failure) noexcept {
+    g_recorded = {std::string(failure.host),
+                  std::string(failure.phase),
+                  std::string(failure.cause),
+                  std::string(failure.next_step),
+                  failure.code,
+                  failure.rank,
+                  g_recorded.times + 1};
+  });
+  begin_phase("open_data");
+  for (int failing = 0; failing < size(); ++failing) {
+    g_recorded = {};
+    std::optional<Error> local;
+    if (rank() == failing) local.emplace(ErrorKind::dataset, "two\nlines. Really", "Look.");
+    outcome_of([&] { agree(world(), local); });
+    EXPECT_EQ(g_recorded.times, rank() == 0 ? 1 : 0);
+    if (rank() != 0) continue;
+    EXPECT_EQ(g_recorded.code, 3);
+    EXPECT_EQ(g_recorded.rank, failing);
+    EXPECT_EQ(g_recorded.host, host_name());
+    EXPECT_EQ(g_recorded.phase, "open_data");
+    EXPECT_EQ(g_recorded.cause, "two lines. Really");
+    EXPECT_EQ(g_recorded.next_step, "Look.");
+  }
+  g_recorded = {};
+  outcome_of([&] {
+    const SuppressedFailures suppressed(ErrorKind::model);
+    agree(world(), Error(ErrorKind::model, "goes on"));
+  });
+  EXPECT_EQ(g_recorded.times, 0) << "that is no failure of the run";
+  begin_phase("");
+  record_failures(nullptr);
 }
 
 TEST_F(AgreeTest, TheJobGoesOnAfterAnAgreedFailure) {

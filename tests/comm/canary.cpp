@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dies as asked, so that a test can see how the launcher ends: `canary
-// pass|agreed|unwinding|together|slow_to_speak`.
+// pass|agreed|unwinding|together|slow_to_speak|fatal_signal|fatal_signals`.
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <thread>
 
+#include <tally/base/current_work.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/fatal_signals.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/mpi_runtime.hpp>
@@ -21,6 +24,13 @@ void run(const Communicator& world, const std::string& how) {
     agree_on(world, [&] {
       if (is_last) throw Error(ErrorKind::dataset, "planted");
     });
+  }
+  // A defect of the last rank while the others are in a collective; and of all at once.
+  if ((how == "fatal_signal" && is_last) || how == "fatal_signals") {
+    begin_phase("evaluate");
+    const WorkScope data("data set 'a.h5'");
+    if (how == "fatal_signals") world.barrier();
+    std::raise(SIGSEGV);
   }
   if (how == "unwinding" && is_last) throw Error(ErrorKind::model, "planted");
   // All fail at once, with different codes, after nobody agreed on anything.
@@ -44,6 +54,7 @@ void run(const Communicator& world, const std::string& how) {
 
 int guarded(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
+  speak_of_fatal_signals();
   try {
     Runtime runtime(&argc, &argv);
     try {

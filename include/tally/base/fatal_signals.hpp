@@ -8,7 +8,8 @@
 
 namespace tally {
 
-// A failure as it is told to people and programs. The texts are UTF-8 without control characters.
+// The parts of a failure, for a file beside its line. The texts are UTF-8 without control
+// characters.
 struct FailureRecord {
   int code = 0;                  // of the process, as a shell has it: 128 + the signal's number
   std::string_view signal = {};  // "SIGSEGV"; empty where no signal came
@@ -31,15 +32,15 @@ struct RankOfFailures {
 };
 RankOfFailures rank_of_failures() noexcept;
 
-// A word that the ranks of this node share, 0 while none has failed: whoever sets it speaks, others
-// end in silence. Null, as at first: this process alone speaks.
+// A word that the ranks of this node share, 0 while none has failed: the one that sets it
+// speaks, others end in silence. Null, as at first: this process alone speaks.
 void share_failure_claim(int* word) noexcept;
 
-// `recorder` gets the failures that end the process, behind their line and before anything is
+// `recorder` gets the failures that end the process, after their line and before anything is
 // removed: perhaps in a signal handler, so that it may call async-signal-safe functions alone.
 // Null, as at first: none gets them.
 void record_failures(void (*recorder)(const FailureRecord&) noexcept) noexcept;
-// Hands it a failure that was told otherwise.
+// Hands it a failure whose line is printed already.
 void record_failure(const FailureRecord& failure) noexcept;
 
 }  // namespace tally
