@@ -9,6 +9,10 @@
 #include "exit_process.hpp"
 #include "prepare_process.hpp"
 
+// The linker's table of what runs before the constructors of shared libraries.
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const before_libraries)() noexcept = tally::app::prepare_for_libraries;
+
 int main(int argc, char** argv) {
   tally::app::prepare_process();
   tally::keep_freed_memory();

@@ -5,8 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
 
+#include <tally/base/error.hpp>
+#include <tally/base/fatal_signals.hpp>
+#include <tally/base/fixed_text.hpp>
 #include <tally/base/interrupt.hpp>
 
 namespace tally::app {
@@ -28,6 +34,16 @@ void hide_new_files_from_others() { ::umask(::umask(0) | S_IWGRP | S_IRWXO); }
 void keep_plugins_out_of_hdf5() { ::setenv("HDF5_PLUGIN_PRELOAD", "::", 1); }
 
 }  // namespace
+
+void prepare_for_libraries() noexcept {
+  speak_of_fatal_signals();
+  std::array<char, PATH_MAX> folder;
+  if (::getcwd(folder.data(), folder.size()) != nullptr || errno != ENOENT) return;
+  write_all(
+      STDERR_FILENO,
+      "tally: error[5]: the working folder does not exist any more. Change to another one.\n");
+  std::_Exit(exit_code(ErrorKind::environment));
+}
 
 void prepare_process() {
   open_standard_streams();
