@@ -7,6 +7,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
+#include <tally/base/current_work.hpp>
 #include <tally/base/format.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/evaluate/warm_up_with_zeros.hpp>
@@ -81,6 +82,7 @@ class Pipeline {
   }
 
   void start(const data::Batch& batch) {
+    note_samples(batch.samples.first, batch.samples.count);
     InFlightBatch& slot = ring_[started_++ % ring_.size()];
     const trace::BatchId of_batch{batch.index, batch.samples.count};
     data::Batch on_device;

@@ -7,6 +7,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <tally/base/current_work.hpp>
 #include <tally/base/format.hpp>
 
 namespace tally::libtorch {
@@ -38,9 +39,26 @@ bool names_an_exception(std::string_view line) {
          (word.ends_with("Error") || word.ends_with("Exception"));
 }
 
-Error out_of_memory(std::string_view what) {
-  return {ErrorKind::environment, format("{} (out of memory)", what),
-          "Use a smaller --batch-size or fewer ranks on this node."};
+// "tried to allocate 4096 bytes" and "Tried to allocate 2.00 GiB", as the allocators of CPUs and
+// GPUs say it, without the verb; empty where neither does.
+std::string_view size_in(std::string_view text) {
+  constexpr std::string_view kVerb = "ried to allocate ";
+  const auto verb = text.find(kVerb);
+  if (verb == std::string_view::npos) return {};
+  text.remove_prefix(verb + kVerb.size());
+  const auto number = text.find(' ');
+  const auto unit = text.find_first_of(" .,)\n", std::min(number, text.size() - 1) + 1);
+  return text.substr(0, unit);
+}
+
+Error memory_error(std::string_view what, std::string_view text) {
+  // While a model is loaded there are no batches yet.
+  const bool loads = current_phase() == "load_model" || current_phase() == "load_weights";
+  const auto size = size_in(text);
+  return {ErrorKind::environment,
+          format("{} ({}{}{})", what, tally::out_of_memory(), size.empty() ? "" : ": ", size),
+          loads ? "Use fewer ranks on this node, or a node with more memory."
+                : "Use a smaller --batch-size or fewer ranks on this node."};
 }
 
 Error from_text(std::string_view what, std::string_view text, std::string_view next_step,
@@ -50,7 +68,7 @@ Error from_text(std::string_view what, std::string_view text, std::string_view n
   const auto says = [text](std::string_view words) {
     return text.find(words) != std::string_view::npos;
   };
-  if (says("can't allocate memory") || says("CUDA out of memory")) return out_of_memory(what);
+  if (says("can't allocate memory") || says("CUDA out of memory")) return memory_error(what, text);
   const auto problem = format("{} ({})", what, first_meaningful_line(text));
   if (says("CUDA error") || says("NVIDIA driver")) {
     return {ErrorKind::environment, problem, "See 'nvidia-smi', or use '--device cpu'."};
@@ -91,7 +109,7 @@ Error torch_error(std::string_view what, std::string_view next_step, std::string
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return out_of_memory(what);
+    return memory_error(what, {});
   } catch (const c10::Error& error) {
     return from_text(what, error.what_without_backtrace(), next_step, if_of_types);
   } catch (const std::exception& error) {

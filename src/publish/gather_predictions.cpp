@@ -6,6 +6,7 @@
 #include <tally/base/build_info.hpp>
 #include <tally/base/byte_conversions.hpp>
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/current_work.hpp>
 #include <tally/base/files.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/session/session.hpp>
@@ -128,6 +129,7 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                                    const std::filesystem::path& path) {
   // All ranks have the same columns, so that all return here or none.
   if (local.log.columns().empty()) return std::nullopt;
+  const WorkScope file("predictions.h5");
   auto writer = gather_columns(comm, local.log, session.scoring.num_units,
                                session.config.results.gather_window_bytes, path);
   std::vector<std::filesystem::path> texts;

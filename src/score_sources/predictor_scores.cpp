@@ -7,6 +7,9 @@
 
 #include <tally/aggregate/matched_detections.hpp>
 #include <tally/aggregate/unit_aggregation.hpp>
+#include <tally/base/current_work.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/data/length_buckets.hpp>
 #include <tally/session/local_result.hpp>
 #include <tally/session/with_model_in_errors.hpp>
@@ -145,6 +148,7 @@ void run_range(const EvaluationSession& session, plan::BatchRange batches, LoopO
 
 // Evaluates this rank's slice.
 LocalSamples run_loop(const EvaluationSession& session, LoopObserver& observer) {
+  const WorkScope data(printable(format("data set '{}'", session.config.files.data)));
   // Where units or matched detections are scored, records are made after the loop, and the loop
   // itself writes none.
   const bool has_units = session.scoring.capabilities().has_units() ||

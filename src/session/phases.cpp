@@ -2,11 +2,14 @@
 #include <tally/session/phases.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
+#include <tally/base/current_work.hpp>
 
 namespace tally::app {
 namespace {
@@ -22,13 +25,37 @@ std::vector<double> gather_values(const comm::Communicator& comm,
   return all;
 }
 
+constexpr std::array<std::pair<std::string_view, const char*>, 14> kStepsBehind{{
+    {"settings", "open_data"},
+    {"open_data", "load_model"},
+    {"load_model", "warm_up"},
+    {"read_predictions", "warm_up"},
+    {"warm_up", "start_reducer"},
+    {"start_reducer", "create_output"},
+    {"stage", "create_output"},
+    {"load_weights", "create_output"},
+    {"create_output", "evaluate"},
+    {"evaluate", "wait_for_ranks"},
+    {"wait_for_ranks", "reduce"},
+    {"reduce", "count_again"},
+    {"count_again", "gather"},
+    {"gather", "publish"},
+}};
+
 }  // namespace
 
-Phases::Phases() : begin_ns_(now_ns()) {}
+const char* step_behind(std::string_view step) {
+  const auto* const found =
+      std::ranges::find(kStepsBehind, step, &std::pair<std::string_view, const char*>::first);
+  return found == kStepsBehind.end() ? nullptr : found->second;
+}
+
+Phases::Phases() : begin_ns_(now_ns()) { begin_phase("settings"); }
 
 double Phases::Step::seconds() const { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
 
 void Phases::lap(std::string name) {
+  if (const char* next = step_behind(name)) begin_phase(next);
   const std::int64_t end_ns = now_ns();
   steps_.push_back({std::move(name), begin_ns_, end_ns});
   begin_ns_ = end_ns;

@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include <tally/base/current_work.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
@@ -31,11 +32,12 @@ bool wants_number(const model::Predictor& predictor) {
 }  // namespace
 
 void with_model_in_errors(const EvaluationSession& session, const std::function<void()>& step) {
+  const WorkScope at_hand(printable(format("model '{}'", session.model.model.path)));
   try {
     step();
   } catch (const std::bad_alloc&) {
     // What is done with the model goes by batches. Elsewhere their size would be wrong advice.
-    throw Error(ErrorKind::environment, "out of memory",
+    throw Error(ErrorKind::environment, out_of_memory(),
                 "Use a smaller --batch-size or fewer ranks on a node.");
   } catch (const Error& error) {
     // Errors of other kinds do not come from the model, and pass as they are.

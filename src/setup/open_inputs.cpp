@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/current_work.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
@@ -127,6 +128,7 @@ std::string absolute_path(const std::string& path) {
 
 OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
   OpenedData opened;
+  const WorkScope file(printable(format("data set '{}'", config.files.data)));
   comm::agree_on(comm, [&] {
     opened.set = std::make_unique<data::DataSet>(
         config.files.data, is_task(config.scoring.task, TaskKind::predict) ? data::Targets::left_out
@@ -146,6 +148,7 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
 OpenedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
                        const std::string& task, const device::Stream& stream, MoreWeights more) {
   OpenedModel opened;
+  const WorkScope file(printable(format("model '{}'", config.files.model)));
   comm::agree_on(comm, [&] {
     // A wrong usage is refused before anything large is read.
     if (config.files.weights_sha256.empty() || !config.files.weights.empty()) return;
@@ -154,6 +157,7 @@ OpenedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
   });
   auto loaded = load_on_all(comm, config, task, stream, opened);
   if (!config.files.weights.empty()) {
+    const WorkScope weights(printable(format("weights '{}'", config.files.weights)));
     auto shared = broadcast_weights(
         comm, open_on_all(comm, config.files.weights, config.files.weights_key), *loaded);
     for (const auto& note : shared.notes) log::note(note);  // what fails next may be due to it

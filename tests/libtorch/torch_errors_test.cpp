@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <tally/base/current_work.hpp>
 #include <tally/libtorch/torch_errors.hpp>
 
 namespace tally::libtorch {
@@ -50,6 +51,22 @@ TEST(TorchErrorsTest, KindsAreKept) {
                            "Found no NVIDIA driver on your system."}) {
     EXPECT_EQ(translated(std::runtime_error(text)).kind(), ErrorKind::environment) << text;
   }
+  EXPECT_STREQ(
+      translated(
+          std::runtime_error("[enforce fail at alloc_cpu.cpp:121] . DefaultCPUAllocator: can't "
+                             "allocate memory: you tried to allocate 4096 bytes. Error"))
+          .what(),
+      "model 'm' failed (out of memory: 4096 bytes). Use a smaller --batch-size or fewer ranks on "
+      "this node.");
+  EXPECT_THAT(
+      translated(std::runtime_error("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has"))
+          .what(),
+      testing::HasSubstr("(out of memory: 2.00 GiB)"));
+  begin_phase("load_model");
+  EXPECT_STREQ(translated(std::bad_alloc()).what(),
+               "model 'm' failed (out of memory (load_model)). Use fewer ranks on this node, or a "
+               "node with more memory.");
+  begin_phase("");
   EXPECT_THAT(
       translated(std::runtime_error("index out of range in self")).what(),
       testing::HasSubstr("(index out of range in self). Rows may be longer than the model"));

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <tally/base/current_work.hpp>
+
 #include "comm_fixture.hpp"
 
 namespace tally::app {
@@ -56,6 +58,18 @@ TEST_F(PhasesTest, TheExtremesAreOfWhicheverRankHasThem) {
   if (times.empty()) return;
   EXPECT_DOUBLE_EQ(times[0].min_s, 1);
   EXPECT_DOUBLE_EQ(times[0].max_s, static_cast<double>(size()));
+}
+
+TEST_F(PhasesTest, TheStepUnderWayIsKnown) {
+  Phases phases;
+  EXPECT_EQ(current_phase(), "settings");
+  phases.lap("settings");
+  EXPECT_EQ(current_phase(), "open_data");
+  phases.lap("create_output");
+  EXPECT_EQ(current_phase(), "evaluate");
+  phases.lap("match");
+  EXPECT_EQ(current_phase(), "evaluate") << "nothing is said of what follows";
+  begin_phase("");
 }
 
 TEST_F(PhasesTest, WithoutStepsThereAreNoTimes) {

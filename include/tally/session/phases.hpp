@@ -12,11 +12,16 @@
 
 namespace tally::app {
 
+// The step that follows on one of this name, null where nothing does. Steps that only some runs
+// have are not named: while one is under way, the step behind it is.
+const char* step_behind(std::string_view step);
+
 // Steps follow one another and have the same names in the same order on every rank.
 class Phases {
  public:
   Phases();
-  // Ends the step that began with the last call (or with this object) and names it.
+  // Ends the step that began with the last call (or with this object) and names it. The step behind
+  // it is the phase under way from now on (base/current_work.hpp).
   void lap(std::string name);
   // Adds what took these seconds before the step that is under way.
   void add(std::string name, double seconds);

@@ -12,8 +12,10 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
+#include <tally/base/current_work.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/trace/span_recording.hpp>
 
 #include "dataset_error.hpp"
@@ -108,6 +110,7 @@ void BatchReader::Impl::check() const {
 
 void BatchReader::Impl::run(const std::stop_token& stop, int thread) {
   trace::set_track(trace::kReaderTrack + thread);
+  const WorkScope reading(printable(format("data set '{}'", data_set.info().path.string())));
   while (const auto i = take_free(stop)) {
     const std::size_t slot = to_size(*i) % slots.size();
     Batch& batch = batches[slot];
@@ -117,6 +120,7 @@ void BatchReader::Impl::run(const std::stop_token& stop, int thread) {
     try {
       batch.index = slice.first + *i;
       batch.samples = grid.samples_of(batch.index);
+      note_samples(batch.samples.first, batch.samples.count);
       const trace::Span span(trace::Kind::data, "read", {batch.index, batch.samples.count},
                              &took_s);
       if (!fill(batch, slots[slot], stop)) return;
