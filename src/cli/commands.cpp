@@ -14,6 +14,7 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/console.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/fatal_signals.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/base/interrupt.hpp>
@@ -21,6 +22,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
 #include <tally/comm/notices.hpp>
+#include <tally/comm/shared_memory_check.hpp>
 #include <tally/compare/comparison_file.hpp>
 #include <tally/compare/comparison_json.hpp>
 #include <tally/compare/comparison_text.hpp>
@@ -31,6 +33,7 @@
 #include <tally/publish/evaluate_session.hpp>
 #include <tally/publish/plan_text.hpp>
 #include <tally/report/console_table.hpp>
+#include <tally/result_folder/error_file.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/session/notes.hpp>
 #include <tally/session/phases.hpp>
@@ -196,6 +199,9 @@ void report_alone(const Error& error) {
 // in a collective already.
 int run_job(const std::function<int(const comm::Communicator&)>& command, int& argc, char**& argv) {
   if (has_launcher()) end_with_launcher();
+  if (launcher_rank() == 0) {
+    if (const auto note = comm::shared_memory_note()) log::note(*note);
+  }
   comm::Runtime runtime(&argc, &argv);
   const auto& world = runtime.world();
   log::set_verbosity(world.is_root() ? log::Verbosity::speaks : log::Verbosity::quiet);
@@ -211,6 +217,8 @@ int run_job(const std::function<int(const comm::Communicator&)>& command, int& a
 }
 
 int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv) {
+  // Under a launcher there may be other ranks, so that the line names this one.
+  name_rank_of_failures(launcher_rank(), has_launcher() ? launcher_rank() + 2 : 1);
   if (const auto text = plain_answer(arguments)) {
     print_once(*text);
     return 0;
@@ -218,6 +226,8 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
   model::leave_out_broken_amx();  // before MPI, and before anything computes
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const auto evaluate = [&](EvaluateMode mode) {
+    std::optional<ErrorFile> error_file;  // it outlives what run_job() catches
+    if (mode != EvaluateMode::check) error_file.emplace();
     return run_job([&](const auto& comm) { return run_evaluate(comm, mode, rest); }, argc, argv);
   };
   if (arguments[0] == "evaluate") return evaluate(EvaluateMode::evaluate);

@@ -16,6 +16,7 @@
 #include <tally/report/event_log.hpp>
 #include <tally/report/metrics_file.hpp>
 #include <tally/report/report_json.hpp>
+#include <tally/result_folder/error_file.hpp>
 #include <tally/result_folder/input_overwrite_check.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/session/local_result.hpp>
@@ -163,6 +164,7 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(session);
   });
+  own_error_file();
   RootSide* const on_root = root ? &*root : nullptr;
   const device::EnergyMeter energy(session.hardware.device);
   const double startup_s = process_age_s() - session.output.began_s;

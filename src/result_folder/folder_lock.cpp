@@ -43,8 +43,10 @@ bool has_its_name(const UniqueDescriptor& file, const fs::path& path) {
 
 }  // namespace
 
+fs::path FolderLock::path_in(const fs::path& folder) { return folder / kName; }
+
 std::optional<FolderLock> FolderLock::take(const fs::path& folder) {
-  const fs::path path = folder / kName;
+  const fs::path path = path_in(folder);
   UniqueDescriptor file;
   bool holds = false;
   for (int tries = 0; tries < kMostTries; ++tries) {

@@ -17,6 +17,7 @@
 #include <tally/base/interrupt.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/result_folder/check_trace_path.hpp>
+#include <tally/result_folder/error_file.hpp>
 #include <tally/resume/progress_files.hpp>
 
 #include "replacement.hpp"
@@ -147,6 +148,7 @@ void OutputFolder::create() {
   create_folders();
   lock_ = FolderLock::take(path_);
   if (!lock_) give_way(path_);
+  remove_error_file(path_);
   if (lock_->holds()) {
     settle(path_);
   } else {
@@ -252,6 +254,7 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
   }
   // The new result is complete. What fails from here on does not take it back.
   unfinished_ = false;
+  forget_error_file();
   discard_replaced(path_);
   resume::remove_progress(progress());
   created_folders_.clear();

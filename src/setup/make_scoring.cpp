@@ -2,6 +2,7 @@
 #include <tally/setup/make_scoring.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -106,6 +107,17 @@ bool keeps_records(const tasks::Task& task) {
 }
 
 }  // namespace
+
+void check_row_sizes(const std::vector<predictions::ColumnSpec>& columns) {
+  constexpr std::int64_t kMostBytes = std::numeric_limits<int>::max();
+  for (const auto& column : columns) {
+    if (column.ragged || column.row_bytes() <= kMostBytes) continue;
+    throw Error(ErrorKind::dataset,
+                format("what is kept of each sample as '{}' has {} bytes, expected at most {}",
+                       column.name, column.row_bytes(), kMostBytes),
+                "Leave it out of --save, or prepare smaller samples.");
+  }
+}
 
 std::string task_in_force(const std::string& asked, const data::DataSetInfo& info) {
   // A class out of two can be read as a binary label, and the other way round.

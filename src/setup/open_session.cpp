@@ -8,13 +8,16 @@
 
 #include <tally/aggregate/unit_aggregation.hpp>
 #include <tally/base/build_info.hpp>
+#include <tally/base/current_work.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/config/run_options.hpp>
 #include <tally/evaluate/image_recipe_check.hpp>
 #include <tally/model/load_torch_libraries.hpp>
+#include <tally/result_folder/error_file.hpp>
 #include <tally/result_folder/input_overwrite_check.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/score_sources/open_saved_predictions.hpp>
@@ -76,7 +79,8 @@ config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind 
   }
   // The environment may differ from node to node: one text of program and settings is compared, so
   // that all ranks run alike.
-  std::string text = format("tally {} {}\n", build_info().version, build_info().revision);
+  std::string text = format("tally {} {} (build {})\n", build_info().version, build_info().revision,
+                            program_build_id());
   for (const auto& [name, value] : parsed.config.settings) text += format("{} = {}\n", name, value);
   comm::agree_same(comm, ErrorKind::usage, "the program or its settings", text);
   if (kind == config::RunKind::predictions) settle_scoring(parsed.config);
@@ -154,7 +158,13 @@ void plan_batches(const comm::Communicator& comm, EvaluationSession& session, No
   plan.grid.emplace(num_samples(session), session.execution.batch_size,
                     batches_per_block(session, notes));
   plan_what_is_left(comm, session);
-  comm::agree_on(comm, [&] { session.scoring.num_units = count_units(session); });
+  comm::agree_on(comm, [&] {
+    const auto& task = *session.scoring.task;
+    for (const auto& columns : {task.columns(), task.sample_columns(), task.retained_columns()}) {
+      check_row_sizes(columns);
+    }
+    session.scoring.num_units = count_units(session);
+  });
   plan.read_threads =
       read_threads_for(session.config.reading, session.hardware.device, comm.local_world_size());
   check_stage_folder(comm, session);
@@ -170,6 +180,7 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   if (!config.results.trace.empty()) session.output.tracing = std::make_unique<Tracing>(comm);
   // The output comes early: a folder that cannot be used must not cost the time to load a model.
   session.output.folder = choose_output(comm, config);
+  name_error_file(session.output.folder);
   session.output.overwrite = config.files.overwrite;
   session.output.resume = config.files.resume;
   find_progress(comm, session);
@@ -186,6 +197,7 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   if (has_model) {
     open_model(comm, session, task);
   } else {
+    begin_phase("read_predictions");
     outputs = open_predictions(comm, session, task, notes);
   }
   phases.lap(has_model ? "load_model" : "read_predictions");

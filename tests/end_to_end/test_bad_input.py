@@ -43,7 +43,7 @@ MOUNTS = subprocess.run([*MOUNT_SHELL, "mount -t tmpfs disk /mnt"], capture_outp
 
 @pytest.fixture
 def fail(tally: Program, small_case: Small, tmp_path: Path) -> Callable[..., Run]:
-    """Runs an evaluation that must fail and must leave the folder of its output as it was."""
+    """Runs an evaluation that must fail and must leave nothing but what tells of the failure."""
 
     def run(code: int, texts: tuple[str, ...], *options: object, ranks: int | None = None,
             model: Path = small_case.model, data: Path = small_case.data, output: Path | None = None,
@@ -54,7 +54,12 @@ def fail(tally: Program, small_case: Small, tmp_path: Path) -> Callable[..., Run
         arguments += ["--progress", "off", "--batch-size", small.BATCH, *options]
         result = tally("evaluate", *arguments, ranks=ranks, **how)
         result.must_fail(code, *texts)
-        assert list(place.iterdir()) == []
+        error = place / "new" / "run.error.json"
+        left = [path for path in place.rglob("*") if path not in (error, error.parent)]
+        assert left == []
+        assert not error.exists() or json.loads(error.read_text())["code"] == code
+        # Of data and models it is known once the output's name is; the other codes may come before.
+        assert error.exists() == (code in (3, 4, 7)) or code in (5, 6)
         return result
 
     return run

@@ -174,7 +174,7 @@ def test_a_failing_run_leaves_none(tally: Program, small_case: Small, tmp_path: 
         run = tally("evaluate", "--model", model, "--data", data, "--batch-size", BATCH, "--progress", "off",
                     "--output", tmp_path / "run", "--trace", tmp_path / "trace.json", ranks=ranks)  # fmt: skip
         assert run.code == 4, run.stderr
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["bright.h5", "raises.pt"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["bright.h5", "raises.pt", "run.error.json"]
 
 
 # A shell that may mount: in a namespace of its own, as root there.

@@ -44,6 +44,18 @@ TEST_F(SessionTest, RanksShareTheSamplesAndRankZeroReports) {
   }
 }
 
+// What a fatal signal would say is under way is the step that the report then names.
+TEST_F(SessionTest, EachStepIsKnownBeforeItEnds) {
+  auto session = open(always_class_2);
+  const auto report = evaluate(session);
+  if (!report) return;
+  const auto& phases = report->timing.phases;
+  ASSERT_GT(phases.size(), 4U);
+  for (std::size_t i = 1; i < phases.size(); ++i) {
+    EXPECT_EQ(step_behind(phases[i - 1].name), phases[i].name) << phases[i - 1].name;
+  }
+}
+
 TEST_F(SessionTest, ALimitLeavesTheFirstSamples) {
   config_.scoring.limit = 8;
   auto session = open(always_class_2);

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
 
@@ -46,6 +48,22 @@ TEST(TaskInForceTest, OthersAreRefused) {
   EXPECT_THAT(refusal_of("binary", info_of("multiclass", 3)), HasSubstr("does not fit data set"));
   EXPECT_THAT(refusal_of("detection", info_of("regression")), HasSubstr("is for 'regression'"));
   EXPECT_THAT(refusal_of("multiclas", info_of("multiclass")), HasSubstr("Did you mean"));
+}
+
+TEST(RowSizesTest, ARowThatMpiCannotCountIsOfTheDataSet) {
+  const std::int64_t most = std::numeric_limits<int>::max();
+  using Specs = std::vector<predictions::ColumnSpec>;
+  check_row_sizes(Specs{{"index", DType::i64, {}}, {"masks", DType::u8, {most}}});
+  check_row_sizes(
+      Specs{{"text", DType::u8, {most + 1}, true}});  // its elements are sent one by one
+  try {
+    check_row_sizes(Specs{{"index", DType::i64, {}}, {"logits", DType::f32, {most / 4 + 1}}});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::dataset);
+    EXPECT_THAT(error.what(),
+                HasSubstr("'logits' has 2147483648 bytes, expected at most 2147483647"));
+  }
 }
 
 class MakeScoringTest : public comm::CommTest {

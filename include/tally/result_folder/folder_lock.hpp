@@ -17,6 +17,8 @@ class FolderLock {
   // (holds() is false then). Throws Error(output) where the file can be neither made nor opened; a
   // link is not followed.
   static std::optional<FolderLock> take(const std::filesystem::path& folder);
+  // Where that file lies.
+  static std::filesystem::path path_in(const std::filesystem::path& folder);
   FolderLock(FolderLock&&) = default;
   FolderLock& operator=(FolderLock&& other) noexcept;
   ~FolderLock();

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <tally/comm/communicator.hpp>
 #include <tally/config/run_options.hpp>
@@ -23,6 +24,10 @@ std::string task_in_force(const std::string& asked, const data::DataSetInfo& inf
 tasks::RightClasses right_classes_of(const comm::Communicator& comm,
                                      const EvaluationSession& session, const std::string& task,
                                      Notes& notes);
+
+// MPI sends rows whole, and counts their bytes in int. Throws Error(dataset) naming a column whose
+// rows are larger.
+void check_row_sizes(const std::vector<predictions::ColumnSpec>& columns);
 
 // Collective. The task, without its subgroups and the number of its units. `outputs`: what saved
 // scores say that they are. Throws comm::AgreedFailure for metrics and options that the task does
