@@ -32,7 +32,10 @@ inline constexpr std::string_view kProgressFolder = "progress";
 struct PartName {
   int attempt = 1;
   int rank = 0;
-  auto operator<=>(const PartName&) const = default;
+  bool operator==(const PartName&) const = default;
+  std::strong_ordering operator<=>(const PartName& other) const {
+    return attempt != other.attempt ? attempt <=> other.attempt : rank <=> other.rank;
+  }
 };
 
 // What a part's newest state file says.
