@@ -60,7 +60,8 @@ struct RecordColumns {
 class ProgressWriter {
  public:
   // Creates nothing: the first call of append() or of a write_*() creates the folder where it is
-  // missing (within one that is there), and those of a part that has files already fail.
+  // missing (within one that is there). The part must be one that list_parts() does not name:
+  // records that are there already are an Error(output), not appended to.
   ProgressWriter(std::filesystem::path folder, PartName part, RecordColumns columns);
   // Waits for a write that is under way.
   ~ProgressWriter();
