@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is told to die, or loses a rank or its data, ends soon and leaves no half-written result."""
+"""A run that is asked to end, or loses a rank or its data, ends soon and leaves no half-written result."""
 
 import os
 import resource
@@ -61,20 +61,32 @@ def start(tally: Program, slow_model: Path, small_case: Small) -> Iterator[Start
             process.communicate()
 
 
+def expect_nothing_or_progress(output: Path) -> bool:
+    """Says whether there is progress."""
+    if not output.exists():
+        return False
+    assert {path.name for path in output.iterdir()} == {"events.jsonl", "progress"}
+    assert any(path.suffix == ".state" for path in (output / "progress").iterdir())
+    return True
+
+
 @RANKS
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"])
-def test_told_to_die(name: str, ranks: int | None, start: Start, tmp_path: Path) -> None:
+def test_asked_to_end(name: str, ranks: int | None, start: Start, tmp_path: Path) -> None:
     sent = signal.Signals[name]
     process = start(tmp_path / "results" / "run", "--trace", tmp_path / "trace.json", ranks=ranks)
     assert [path.name.split("-")[0] for path in tmp_path.glob("trace*")] == ["trace.json.partial"]
     process.send_signal(sent)
     ended = finish(process, LIMIT_S)
-    assert ended.code == -sent if ranks is None else ended.code != 0
-    assert list(tmp_path.iterdir()) == []
+    # Open MPI's mpirun passes SIGUSR1 on; with the others it ends its ranks, maybe within a batch.
+    is_certain = ranks is None or name == "SIGUSR1"
+    assert ended.code == 75 if is_certain else ended.code != 0
+    assert expect_nothing_or_progress(tmp_path / "results" / "run") or not is_certain
+    assert {path.name for path in tmp_path.iterdir()} <= {"results"}
 
 
 @RANKS
-def test_told_to_die_while_replacing_a_result(
+def test_asked_to_end_while_replacing_a_result(
     ranks: int | None, tally: Program, start: Start, small_case: Small, tmp_path: Path
 ) -> None:
     output = tmp_path / "run"
@@ -84,7 +96,7 @@ def test_told_to_die_while_replacing_a_result(
     process.send_signal(signal.SIGTERM)
     assert finish(process, LIMIT_S).code != 0
     assert {path.name: path.read_bytes() for path in output.iterdir() if path.name in kept} == kept
-    assert {path.name for path in output.iterdir()} <= {*kept, "events.jsonl"}
+    assert {path.name for path in output.iterdir()} <= {*kept, "events.jsonl", "progress"}
 
 
 @RANKS
@@ -133,8 +145,9 @@ def test_a_rank_is_killed(victim: int, tally: Program, start: Start, tmp_path: P
     os.kill(ranks[victim], signal.SIGKILL)
     assert finish(process, LIMIT_S).code != 0
     assert not (output / "report.json").exists()
-    # A killed rank 0 cannot clean up behind itself.
-    assert victim == 0 or not output.exists()
+    # A killed rank 0 cannot clean up behind itself. The others are asked to end, and keep what they did.
+    if victim != 0:
+        expect_nothing_or_progress(output)
 
 
 def await_end(pids: list[int]) -> None:
@@ -157,7 +170,7 @@ def test_the_launcher_leaves_its_ranks(sent: list[str], tally: Program, start: S
         process.send_signal(signal.Signals[name])
     assert process.wait(LIMIT_S) != 0
     await_end(ranks)
-    assert list(tmp_path.iterdir()) == []
+    expect_nothing_or_progress(tmp_path / "run")
 
 
 def test_its_files_may_not_grow(start: Start, tmp_path: Path) -> None:
@@ -177,11 +190,12 @@ def test_two_runs_want_one_folder(tally: Program, start: Start, small_case: Smal
     tally("evaluate", *second, "--overwrite").must_fail(6, "in use by another run", str(output))
     assert first.poll() is None
     first.send_signal(signal.SIGTERM)
-    finish(first, LIMIT_S)
-    assert not output.exists()
+    assert finish(first, LIMIT_S).code == 75
+    assert expect_nothing_or_progress(output)
+    tally("evaluate", *second).must_fail(6, "holds the progress of a run", "--resume")
 
 
-def test_told_to_die_while_adding_checksums(tally: Program, tmp_path: Path) -> None:
+def test_asked_to_end_while_adding_checksums(tally: Program, tmp_path: Path) -> None:
     samples = small.make_set(num_samples=100)
     many = small.SmallSet(samples.images.repeat(15_000, axis=0), samples.labels.repeat(15_000))
     data = many.write(tmp_path / "plain.h5", checksums=False)
