@@ -21,8 +21,11 @@ std::string shortened(const std::string& description) {
   return description.substr(begin + kMark.size(), end - begin - kMark.size());
 }
 
+bool memory_was_short = false;  // guarded by the library's lock
+
 // H5Ewalk2() calls this for each entry of the error stack, the innermost first; 1 ends the walk.
 herr_t first_description(unsigned, const H5E_error2_t* error, void* text) {
+  if (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE) memory_was_short = true;
   if (error->desc == nullptr || *error->desc == '\0') return 0;
   *static_cast<std::string*>(text) = error->desc;
   return 1;
@@ -57,12 +60,25 @@ std::string innermost_error() {
   return text.empty() ? "no reason given" : shortened(text);
 }
 
+bool lacked_memory() { return memory_was_short; }
+
+namespace {
+
+std::string sentence(const Subject& subject, std::string_view object, std::string_view problem) {
+  const std::string where = object.empty() ? "" : ", " + printable(object);
+  return format("{} '{}'{} {}", subject.what, subject.path.string(), where, problem);
+}
+
+}  // namespace
+
 void fail(const Subject& subject, std::string_view object, std::string_view problem,
           std::string_view next_step) {
-  const std::string where = object.empty() ? "" : ", " + printable(object);
-  throw Error(subject.kind,
-              format("{} '{}'{} {}", subject.what, subject.path.string(), where, problem),
-              next_step);
+  throw Error(subject.kind, sentence(subject, object, problem), next_step);
+}
+
+void fail_call(const Subject& subject, std::string_view object, std::string_view action) {
+  const std::string problem = format("cannot be {} (HDF5: {})", action, innermost_error());
+  throw CallFailed(subject.kind, sentence(subject, object, problem));
 }
 
 std::string library_version() {

@@ -21,6 +21,8 @@ namespace tally::hdf5 {
 
 // The innermost description on HDF5's error stack. Ask before the next HDF5 call clears it.
 std::string innermost_error();
+// Whether one that was asked for, in all the life of the process, was want of memory.
+bool lacked_memory();
 
 // Which file messages are about.
 struct Subject {
@@ -34,14 +36,20 @@ struct Subject {
 [[noreturn]] void fail(const Subject& subject, std::string_view object, std::string_view problem,
                        std::string_view next_step = {});
 
-// `result` of an HDF5 call unless it is negative; then "… cannot be <action> (HDF5: <reason>)".
+// HDF5 itself failed, where other errors are about what it found.
+struct CallFailed : Error {
+  using Error::Error;
+};
+
+// Throws CallFailed: "… cannot be <action> (HDF5: <reason>)".
+[[noreturn]] void fail_call(const Subject& subject, std::string_view object,
+                            std::string_view action);
+
+// `result` of an HDF5 call unless it is negative, which is CallFailed.
 template <class Result>
 Result check(Result result, const Subject& subject, std::string_view object,
              std::string_view action) {
-  if (result < 0) {
-    const std::string reason = innermost_error();
-    fail(subject, object, std::string("cannot be ").append(action) + " (HDF5: " + reason + ")");
-  }
+  if (result < 0) fail_call(subject, object, action);
   return result;
 }
 

@@ -120,11 +120,20 @@ std::vector<std::string> link_names(hid_t file, const Subject& subject, std::str
   return names;
 }
 
-std::vector<std::string> all_paths(hid_t file, const Subject& subject) {
+namespace {
+
+// H5Lvisit() goes along hard links alone and enters each group once, so that a group that holds
+// itself ends the walk, too. It only lists the other links.
+Collection all_links(hid_t file, const Subject& subject) {
   Collection found;
-  // H5Lvisit() goes along hard links alone and enters each group once, so that a group that holds
-  // itself ends the walk, too. It only lists the other links, which are refused below.
   check(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, collect, &found), subject, "", "walked");
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> all_paths(hid_t file, const Subject& subject) {
+  const Collection found = all_links(file, subject);
   require_bounded(subject, "/", found);
   std::vector<std::string> paths;
   for (const Found& link : found.links) {
@@ -133,6 +142,14 @@ std::vector<std::string> all_paths(hid_t file, const Subject& subject) {
   }
   // HDF5 goes through one group after the other, which is not the order of whole paths by bytes.
   std::ranges::sort(paths);
+  return paths;
+}
+
+std::vector<std::string> hard_links(hid_t file, const Subject& subject) {
+  std::vector<std::string> paths;
+  for (const Found& link : all_links(file, subject).links) {
+    if (link.type == H5L_TYPE_HARD) paths.push_back("/" + link.name);
+  }
   return paths;
 }
 

@@ -21,5 +21,7 @@ std::vector<std::string> link_names(hid_t file, const Subject& subject, std::str
 // Absolute paths of all links, ascending, the groups behind them entered once; fails on the first
 // that is not a hard link, and where groups are nested deeper than any data set needs.
 std::vector<std::string> all_paths(hid_t file, const Subject& subject);
+// The same, as far as their depth and number are allowed, without the links that are not hard.
+std::vector<std::string> hard_links(hid_t file, const Subject& subject);
 
 }  // namespace tally::hdf5

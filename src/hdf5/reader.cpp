@@ -10,29 +10,15 @@
 #include <system_error>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/file_stamp.hpp>
 #include <tally/base/format.hpp>
 
-#include "attributes.hpp"
 #include "dataset_impl.hpp"
 #include "links.hpp"
+#include "reader_impl.hpp"
+#include "require_harmless.hpp"
 #include "storage.hpp"
 
 namespace tally::hdf5 {
-
-struct Reader::Impl {
-  Subject subject;
-  std::int64_t file_bytes = 0;
-  File file;
-  std::shared_ptr<const UniqueDescriptor> descriptor;
-  FileStamp opened;
-
-  AttributeView attribute(const Object& object, std::string_view path,
-                          std::string_view name) const {
-    return {object.get(), subject, path, name};
-  }
-};
-
 namespace {
 
 Properties read_access(const Subject& subject) {
@@ -132,6 +118,7 @@ Reader::Reader(const std::filesystem::path& path, ErrorKind kind, std::string_vi
   // The stamp is that of the descriptor that is read from, so it is that of the same file whatever
   // happens to the name.
   impl_->file_bytes = size_of_file(impl_->subject);
+  require_harmless(impl_->subject);
   impl_->file = open_file(impl_->subject, impl_->file_bytes);
   impl_->descriptor = descriptor_of(impl_->file, impl_->subject);
   impl_->opened = stamp_of(*impl_->descriptor, impl_->subject);

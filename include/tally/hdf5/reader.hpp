@@ -102,6 +102,7 @@ class Reader {
   std::string attribute_text(std::string_view object, std::string_view attribute) const;
 
  private:
+  friend void read_metadata(const std::filesystem::path& path, std::string_view what);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
