@@ -27,6 +27,7 @@
 #include <tally/compare/comparison_json.hpp>
 #include <tally/compare/comparison_text.hpp>
 #include <tally/config/compare_options.hpp>
+#include <tally/hdf5/file_probe.hpp>
 #include <tally/inspect/inspect_command.hpp>
 #include <tally/inspect/names_of_samples.hpp>
 #include <tally/model/amx_probe.hpp>
@@ -224,6 +225,9 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
     return 0;
   }
   model::leave_out_broken_amx();  // before MPI, and before anything computes
+  // So is this, which forks. Rank 0 tries files for all.
+  std::optional<hdf5::FileProbe> probe;
+  if (speaks_before_mpi()) probe.emplace();
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const auto evaluate = [&](EvaluateMode mode) {
     std::optional<ErrorFile> error_file;  // it outlives what run_job() catches

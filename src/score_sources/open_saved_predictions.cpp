@@ -10,6 +10,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/hdf5/file_probe.hpp>
 #include <tally/hdf5/library.hpp>
 #include <tally/model/passthrough_predictor.hpp>
 #include <tally/result_folder/output_folder.hpp>
@@ -142,8 +143,11 @@ SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
   if (comm.is_root()) mend_interrupted(config.files.predictions);
   const Request request{config, task, data, comm.broadcast(in_result(config.files.predictions))};
   comm::agree_on(comm, [&] {
+    if (!comm.is_root()) return;
     // Only rank 0 hashes the file, which may be large; the other ranks get the digest.
-    if (comm.is_root()) input.model.model = describe_input(request.path);
+    input.model.model = describe_input(request.path);
+    // HDF5 may crash on it, which must cost no rank.
+    hdf5::probe_file(request.path, ErrorKind::dataset, "predictions file");
   });
   input.model.model.path = request.path;
   input.model.model.digest = comm.broadcast(input.model.model.digest);

@@ -129,6 +129,10 @@ std::string absolute_path(const std::string& path) {
 OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
   OpenedData opened;
   const WorkScope file(printable(format("data set '{}'", config.files.data)));
+  // HDF5 may crash on it, which must cost no rank.
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) data::probe_files(config.files.data);
+  });
   comm::agree_on(comm, [&] {
     opened.set = std::make_unique<data::DataSet>(
         config.files.data, is_task(config.scoring.task, TaskKind::predict) ? data::Targets::left_out

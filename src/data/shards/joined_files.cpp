@@ -56,10 +56,7 @@ DataFile& JoinedFiles::open_shard(const std::filesystem::path& index,
                                   const std::filesystem::path& file, Targets targets) try {
   return files_.emplace_back(file, targets);
 } catch (const Error& error) {
-  // Its last sentence may be a next step, behind which another one comes.
-  std::string problem = error.what();
-  if (problem.ends_with('.')) problem.pop_back();
-  throw Error(error.kind(), problem, format("It is a shard of '{}'.", shown(index.string())));
+  throw error_of_shard(error, index);
 }
 
 void JoinedFiles::open_shards(const std::filesystem::path& path, Targets targets) {

@@ -13,6 +13,8 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/json_depth.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/hdf5/file_probe.hpp>
 
 #include "dataset_error.hpp"
 
@@ -134,6 +136,24 @@ ShardIndex read_shard_index(const fs::path& path) {
     refuse("", format("has num_samples {}, but its shards have {}", index.num_samples, found));
   }
   return index;
+}
+
+Error error_of_shard(const Error& error, const fs::path& index) {
+  // Its last sentence may be a next step, behind which another one comes.
+  std::string problem = error.what();
+  if (problem.ends_with('.')) problem.pop_back();
+  return {error.kind(), problem, format("It is a shard of '{}'.", shown(index.string()))};
+}
+
+void probe_files(const fs::path& path) {
+  if (path.extension() != ".json") return hdf5::probe_file(path);
+  for (const ShardEntry& shard : read_shard_index(path).shards) {
+    try {
+      hdf5::probe_file(shard.file);
+    } catch (const Error& error) {
+      throw error_of_shard(error, path);
+    }
+  }
 }
 
 }  // namespace tally::data

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <tally/base/error.hpp>
+
 namespace tally::data {
 
 struct ShardEntry {
@@ -25,5 +27,8 @@ struct ShardIndex {
 // Throws Error(dataset) naming the first thing that is not as the schema has it. The shards are
 // not looked at.
 ShardIndex read_shard_index(const std::filesystem::path& path);
+
+// What a shard's error says, and of which index it is one.
+Error error_of_shard(const Error& error, const std::filesystem::path& index);
 
 }  // namespace tally::data
