@@ -126,8 +126,8 @@ struct OtherInput {
 // "val.shards.json". As a data set every .json is read as an index.
 bool is_shard_index(const std::filesystem::path& path);
 
-// Tries all files of a data set, where this process has an hdf5::FileProbe: for one rank, before the
-// others open them. Throws Error(dataset).
+// Tries all files of a data set, where this process has an hdf5::FileProbe: for one rank, before
+// the others open them. Throws Error(dataset).
 void probe_files(const std::filesystem::path& path);
 
 class DataSet {
