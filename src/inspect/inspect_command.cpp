@@ -111,6 +111,12 @@ Lines describe_folder(const std::string& folder) {
     throw Error(ErrorKind::usage, format("'{}' is the folder of a watch", printable(folder)),
                 "Its table is leaderboard.csv, and each result has a folder in results/.");
   }
+  if (holds_progress(folder)) {
+    throw Error(ErrorKind::usage,
+                format("'{}' holds a run that is not complete", printable(folder)),
+                "The command that began it goes on with --resume; 'tally check' with it says how "
+                "much is done.");
+  }
   throw Error(ErrorKind::usage,
               format("'{}' is a folder without a report.json or weights", printable(folder)),
               "Name a file, or the folder of a result or of a checkpoint.");

@@ -7,6 +7,7 @@
 #include <tally/base/interrupt.hpp>
 #include <tally/comm/notices.hpp>
 #include <tally/session/local_result.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::app {
 namespace {
@@ -112,6 +113,7 @@ void ProgressKeeper::append_records(std::int64_t samples, const LocalSamples& lo
 
 // That a disk is full ends no run whose result may still find room.
 void ProgressKeeper::keep(const Point& point, const LocalSamples& logs, When when) {
+  const trace::Span span(trace::Kind::step, "keep_progress");
   try {
     append_records(point.samples, logs);
     resume::Progress progress{.part = {},

@@ -84,6 +84,10 @@ void mend_interrupted(const fs::path& result) {
   }
 }
 
+bool holds_progress(const fs::path& folder) {
+  return !resume::list_parts(folder / resume::kProgressFolder).empty();
+}
+
 OutputFolder::OutputFolder(fs::path path, FolderUse use, fs::path trace, std::vector<Input> inputs)
     : path_(std::move(path)), use_(use), trace_(std::move(trace)), inputs_(std::move(inputs)) {
   std::error_code ignored;
@@ -120,7 +124,7 @@ void OutputFolder::refuse_earlier() const {
     }
   }
   if (use_.resume) return require_own_events(path_);
-  if (!resume::list_parts(progress()).empty()) {
+  if (holds_progress(path_)) {
     throw_output_error(
         path_,
         format("holds the progress of a run that is not finished ({})", resume::kProgressFolder),

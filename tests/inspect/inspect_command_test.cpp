@@ -145,6 +145,10 @@ TEST_F(InspectCommandTest, FoldersWithoutAResultAreRefused) {
   expect_error(ErrorKind::usage,
                {"' is the folder of a watch", "each result has a folder in results/."},
                [&] { printed({at("empty")}); });
+  fs::create_directories(at("stopped/progress"));
+  write("stopped/progress/attempt-1.rank-0.a.state", "x");
+  expect_error(ErrorKind::usage, {"' holds a run that is not complete", "goes on with --resume"},
+               [&] { printed({at("stopped")}); });
 }
 
 // Opening a pipe would wait for whatever writes to it.

@@ -23,6 +23,10 @@ std::string default_output_name();
 // process may not write.
 void mend_interrupted(const std::filesystem::path& result);
 
+// Whether a folder holds what a run that is not complete has evaluated. Throws Error(output) where
+// it cannot be read.
+bool holds_progress(const std::filesystem::path& folder);
+
 // What a run may do with what earlier runs left in its folder.
 struct FolderUse {
   FolderUse(bool replaces, bool goes_on = false)
