@@ -104,8 +104,8 @@ rlim_t data_bytes() {
   ::prctl(PR_SET_DUMPABLE, 0);
   try {
     const std::string text = attempt(subject).substr(0, kMostAnswerBytes);
-    const bool is_told = ::write(answer, text.data(), text.size()) == std::ssize(text);
-    ::_exit(is_told ? 0 : kOtherFailure);
+    const bool is_sent = ::write(answer, text.data(), text.size()) == std::ssize(text);
+    ::_exit(is_sent ? 0 : kOtherFailure);
   } catch (const std::bad_alloc&) {
     ::_exit(kTooLarge);
   } catch (...) {

@@ -59,7 +59,7 @@ std::string excerpt(std::string_view text, std::size_t first_difference) {
 }
 
 // Rank 0 removes what is incomplete, if it gets to know in time.
-void tell_root(const Communicator& comm) {
+void notify_root(const Communicator& comm) {
   try {
     send_notice(comm, Notice::failed);
   } catch (const Error&) {  // MPI itself may be what failed
@@ -141,7 +141,7 @@ void agree(const Communicator& comm, const std::optional<Error>& local) {
 }
 
 void fail_job(const Communicator& comm, const Error& error) {
-  tell_root(comm);
+  notify_root(comm);
   const int code = exit_code(error.kind());
   const int first = comm.claim_failure(code);
   if (first == 0) {

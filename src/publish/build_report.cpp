@@ -121,6 +121,15 @@ void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& s
 
 namespace {
 
+// Of a run that was resumed, what was evaluated before.
+bool all_parts_compare(const EvaluationSession& session, const std::string& digest_class) {
+  if (!session.resumption) return true;
+  return std::ranges::all_of(session.resumption->parts, [&](const resume::Progress& part) {
+    const auto facts = facts_from(part.identity);
+    return facts && facts->is_comparable && facts->digest_class == digest_class;
+  });
+}
+
 void fill_inputs(report::RunReport& report, const EvaluationSession& session, const Notes& notes) {
   const auto& info = session.data.set->info();
   report.coverage.total_samples = is_rescoring_units(session) ? info.num_units : info.num_samples;
@@ -179,11 +188,11 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
                                              format("{}", session.plan.read_threads));
   for (auto& setting : device_settings(session))
     report.provenance.environment.push_back(std::move(setting));
-  if (session.resumption && session.resumption->facts.digest_class != classes[0]) {
+  if (!all_parts_compare(session, classes[0])) {
     report.digests.comparable = false;
     report.notes.emplace_back(
-        "a part of the samples was evaluated before the run was resumed, with another processor or "
-        "other libraries: the digests are not comparable with other runs");
+        "a part of the samples was evaluated before the run was resumed, with another processor, "
+        "other libraries or in another way: the digests are not comparable with other runs");
     log::warning(report.notes.back());
   } else if (!is_comparable(session)) {
     report.digests.comparable = false;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective_loop.hpp"
 
-#include <functional>
+#include <csignal>
 #include <string>
+#include <utility>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/interrupt.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/notices.hpp>
 #include <tally/report/progress.hpp>
@@ -129,17 +131,17 @@ void note_failures(const comm::Communicator& comm, const ProgressKeeper& keeper,
   comm.sum_in_place(done);
   if (session.resumption) done[0] += session.resumption->num_samples;
   if (events != nullptr) events->finished("stopped");
-  log::note(
-      format("stopped: {} of {} samples are kept in '{}', and the same command with --resume "
-             "goes on",
-             done[0], session.plan.grid->num_samples(), progress_folder(session).string()));
+  log::note(format("stopped: {} of {} samples are kept in '{}'; --output {} --resume{} goes on",
+                   done[0], session.plan.grid->num_samples(),
+                   printable(progress_folder(session).string()), printable(session.output.folder),
+                   session.config.files.overwrite ? ", without --overwrite," : ""));
   throw StopRequested{};
 }
 
 // Collective.
 LocalSamples resumable_loop(const comm::Communicator& comm, const EvaluationSession& session,
                             report::EventLog* events, Phases& phases, Notes& notes) {
-  const StopOnInterrupt asks;
+  std::optional<StopOnInterrupt> asks(std::in_place);
   Display display(session, events);
   const auto facts = facts_of(session, digest_class(session));
   ProgressKeeper keeper(comm, session, facts, display.observer());
@@ -151,6 +153,9 @@ LocalSamples resumable_loop(const comm::Communicator& comm, const EvaluationSess
   }
   phases.lap("evaluate");
   const bool stops = any_stopped(comm, !result);
+  asks.reset();
+  // A signal that came after the ranks had agreed does what it does outside of the loop.
+  if (!stops && asked_to_stop()) std::raise(SIGTERM);
   if (result) keeper.keep_all(*result, stops);
   if (stops) stop_all(comm, session, events, keeper);
   note_failures(comm, keeper, notes);

@@ -11,6 +11,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/interrupt.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/device/energy.hpp>
 #include <tally/report/event_log.hpp>
@@ -19,6 +20,7 @@
 #include <tally/result_folder/error_file.hpp>
 #include <tally/result_folder/input_overwrite_check.hpp>
 #include <tally/result_folder/output_folder.hpp>
+#include <tally/resume/progress_files.hpp>
 #include <tally/session/local_result.hpp>
 #include <tally/session/session.hpp>
 #include <tally/session/tracing.hpp>
@@ -53,8 +55,19 @@ struct RootSide {
       : folder(session.output.folder, {session.output.overwrite, session.output.resume},
                session.config.results.trace, all_inputs_of(session)) {
     folder.create();
+    require_same_progress(session);
     events.emplace(folder.events());
     if (session.output.tracing) trace.emplace(folder.trace());
+  }
+
+  // From now on nobody else writes there.
+  void require_same_progress(const EvaluationSession& session) const {
+    const auto& found = session.output.parts;
+    if (!session.output.resume || resume::list_parts(folder.progress()) == found) return;
+    throw Error(ErrorKind::output,
+                format("the progress in '{}' changed since this run began",
+                       printable(folder.path().string())),
+                "Another run was at work there: run the command again.");
   }
 
   // A trace that cannot be written after the loop costs no result: a note says so.

@@ -120,8 +120,9 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
   if (grid.batches_per_block() > 1) {
     text += line("order", format("by length in blocks of {} batches", grid.batches_per_block()));
   }
-  text += line("ranks",
-               format("{}, {} each, balance {:.3f}", world_size, share, grid.balance(world_size)));
+  text += line("ranks", session.resumption ? format("{}, which share what is left", world_size)
+                                           : format("{}, {} each, balance {:.3f}", world_size,
+                                                    share, grid.balance(world_size)));
   text += line("device", format("{} ({}), {}", name(session.hardware.device.kind),
                                 session.hardware.device.model,
                                 threads_text(session.config.execution.threads)));

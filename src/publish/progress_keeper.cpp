@@ -114,6 +114,7 @@ void ProgressKeeper::append_records(std::int64_t samples, const LocalSamples& lo
 // That a disk is full ends no run whose result may still find room.
 void ProgressKeeper::keep(const Point& point, const LocalSamples& logs, When when) {
   const trace::Span span(trace::Kind::step, "keep_progress");
+  has_kept_ = true;
   try {
     append_records(point.samples, logs);
     resume::Progress progress{.part = {},
@@ -156,7 +157,7 @@ void ProgressKeeper::ranges_end(const LocalSamples& all) {
 }
 
 void ProgressKeeper::keep_all(const LocalSamples& all, bool always) {
-  const bool any = always || session_.resumption || writer_.is_on_disk() || writer_.is_busy();
+  const bool any = always || session_.resumption || has_kept_;
   if (done_.empty() || !any || failure_) return;
   keep(*base_, all, When::now);
 }

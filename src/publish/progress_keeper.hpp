@@ -70,6 +70,7 @@ class ProgressKeeper final : public LoopObserver {
   resume::ProgressWriter writer_;
   std::optional<Error> failure_;
   Stopwatch since_kept_;
+  bool has_kept_ = false;  // or has tried to
 
   const LocalSamples* before_ = nullptr;  // while a range is evaluated
   plan::BatchRange range_;

@@ -92,7 +92,10 @@ std::string stragglers_note(const std::vector<Straggler>& stragglers) {
 
 std::optional<double> overall_samples_per_s(const RunReport& report) {
   if (!(report.timing.wall_s > 0)) return std::nullopt;
-  return static_cast<double>(report.metrics.results.samples().count) / report.timing.wall_s;
+  // A run that was resumed has evaluated fewer samples than it reports.
+  std::int64_t samples = 0;
+  for (const RankTimings& rank : report.timing.ranks) samples += rank.samples;
+  return static_cast<double>(samples) / report.timing.wall_s;
 }
 
 std::optional<double> energy_j(const std::vector<RankTimings>& ranks) {

@@ -84,10 +84,6 @@ void mend_interrupted(const fs::path& result) {
   }
 }
 
-bool holds_progress(const fs::path& folder) {
-  return !resume::list_parts(folder / resume::kProgressFolder).empty();
-}
-
 OutputFolder::OutputFolder(fs::path path, FolderUse use, fs::path trace, std::vector<Input> inputs)
     : path_(std::move(path)), use_(use), trace_(std::move(trace)), inputs_(std::move(inputs)) {
   std::error_code ignored;
@@ -117,7 +113,8 @@ void OutputFolder::check_what_is_there() const {
 void OutputFolder::refuse_earlier() const {
   for (const auto name : kResultFiles) {
     // Whether a complete result is the one that is wanted is found out by its inputs.
-    if (use_.resume && !lock_ && is_there(report())) break;
+    // Files that a killed run left half in place are settled under the lock.
+    if (use_.resume && !lock_ && (is_there(report()) || is_being_replaced(path_))) break;
     if (is_there(path_ / name)) {
       throw_output_error(path_, format("already holds a result ({})", name),
                          "Name another one with --output, or replace it with --overwrite.");
@@ -218,7 +215,10 @@ std::vector<fs::path> OutputFolder::leftovers() const {
 }
 
 void OutputFolder::claim_events() {
-  if (keeps_earlier_events() && is_there(events())) return cut_torn_line(events());
+  if (keeps_earlier_events() && is_there(events())) {
+    has_events_ = true;
+    return cut_torn_line(events());
+  }
   const UniqueDescriptor file(
       ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666));
   has_events_ = static_cast<bool>(file);

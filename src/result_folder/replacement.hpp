@@ -36,8 +36,7 @@ bool lacks_its_report(const std::filesystem::path& folder);
 void settle(const std::filesystem::path& folder);
 
 // A run begins: the events of the earlier result are kept aside, or, where it is the same result,
-// stay. What is thrown leaves the folder
-// as it was; it is thrown, too, where another run has begun.
+// stay. What is thrown leaves the folder as it was; it is thrown, too, where another run has begun.
 void begin_replacing(const std::filesystem::path& folder, bool events_stay = false);
 // Where that is, until replace_result() or roll_back().
 std::filesystem::path set_aside(const std::filesystem::path& folder);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kAttempt = "attempt-";
 constexpr std::string_view kRank = ".rank-";
+constexpr int kMostAttempts = 1'000'000;
 constexpr std::string_view kPartial = ".partial-";  // by partial_path(), with the process id behind
 
 std::string begin_of_name(PartName part) {
@@ -54,6 +55,7 @@ std::optional<PartName> part_of_file(std::string_view name) {
   const auto attempt_number = number(kAttempt.size(), rank);
   const auto rank_number = number(rank_digits, rank_end);
   if (!attempt_number || !rank_number || *attempt_number < 1 || *rank_number < 0) return {};
+  if (*attempt_number > kMostAttempts) return {};
   // Made again from the numbers, the name must be the same: "rank-07" is not ours.
   const PartName part{*attempt_number, *rank_number};
   return is_name_of(part, name) ? std::optional(part) : std::nullopt;

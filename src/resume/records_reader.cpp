@@ -151,7 +151,7 @@ const Frame& RecordsReader::Impl::frame_of(std::int64_t sample) const {
     throw Error(ErrorKind::output,
                 format("progress file '{}' lacks the records of sample {}",
                        printable(path.string()), sample),
-                "Run again without --resume.");
+                "Start anew with --overwrite in the place of --resume.");
   }
   return *std::prev(behind);
 }

@@ -43,7 +43,8 @@ void take_over_counts(const Resumption& resumption, LocalSamples& result) {
     if (part.state.empty()) continue;
     exact::State state(result.state);
     if (part.state.size() != state.values().size()) {
-      throw Error(ErrorKind::internal, "a part of the progress counted something else");
+      throw Error(ErrorKind::output, "a part of the progress counted something else",
+                  "Start anew with --overwrite in the place of --resume.");
     }
     std::ranges::copy(part.state, state.values().begin());
     result.state.merge(std::move(state));

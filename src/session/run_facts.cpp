@@ -10,6 +10,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
+#include <tally/session/comparability.hpp>
 #include <tally/session/session.hpp>
 
 namespace tally::app {
@@ -25,22 +26,16 @@ constexpr const char* kData = "data set";
 
 // Paths, of whose files the digests count; where and how fast a run computes, which has no part in
 // its results; and what becomes of them. The size of batches counts as it is in force.
-constexpr std::array<std::string_view, 26> kFree{
-    "model",          "model-sha256",  "weights",
-    "weights-sha256", "weights-key",   "weights-prefix",
-    "data",           "predictions",   "output",
-    "overwrite",      "resume",        "checkpoint-every",
-    "stall-limit",    "class-weights", "valid-classes",
-    "batch-size",     "tune",          "cuda-graphs",
-    "device",         "reduce",        "check-reduction",
-    "read-threads",   "stage",         "gather-window",
-    "spill-dir",      "config"};
-constexpr std::array<std::string_view, 2> kOfTheTerminal{"progress", "trace"};
+constexpr std::array<std::string_view, 27> kFree{
+    "model",         "model-sha256",   "weights",       "weights-sha256",
+    "weights-key",   "weights-prefix", "data",          "predictions",
+    "output",        "overwrite",      "resume",        "checkpoint-every",
+    "class-weights", "valid-classes",  "batch-size",    "tune",
+    "cuda-graphs",   "device",         "reduce",        "check-reduction",
+    "read-threads",  "stage",          "gather-window", "spill-dir",
+    "config",        "progress",       "trace"};
 
-bool counts(std::string_view setting) {
-  return std::ranges::count(kFree, setting) == 0 &&
-         std::ranges::count(kOfTheTerminal, setting) == 0;
-}
+bool counts(std::string_view setting) { return std::ranges::count(kFree, setting) == 0; }
 
 std::string columns_text(const EvaluationSession& session) {
   std::string text;
@@ -105,7 +100,8 @@ RunFacts facts_of(const EvaluationSession& session, std::string digest_class) {
                  .digest_class = std::move(digest_class),
                  .batch_size = session.execution.batch_size,
                  .way = session.execution.way,
-                 .overwrites = session.output.overwrite};
+                 .overwrites = session.output.overwrite,
+                 .is_comparable = is_comparable(session)};
   auto& inputs = facts.inputs;
   const bool has_model = session.config.files.predictions.empty();
   inputs.emplace_back(has_model ? kModel : kPredictions, session.model.model.digest);
@@ -141,11 +137,9 @@ std::optional<Error> difference(const RunFacts& then, const RunFacts& now,
 }
 
 std::string to_text(const RunFacts& facts) {
-  return Json{{"inputs", facts.inputs},
-              {"digest_class", facts.digest_class},
-              {"batch_size", facts.batch_size},
-              {"way", way_json(facts.way)},
-              {"overwrites", facts.overwrites}}
+  return Json{{"inputs", facts.inputs},         {"digest_class", facts.digest_class},
+              {"batch_size", facts.batch_size}, {"way", way_json(facts.way)},
+              {"overwrites", facts.overwrites}, {"is_comparable", facts.is_comparable}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -156,7 +150,8 @@ std::optional<RunFacts> facts_from(std::string_view text) {
                    .digest_class = json.at("digest_class").get<std::string>(),
                    .batch_size = json.at("batch_size").get<std::int64_t>(),
                    .way = way_from(json.at("way")),
-                   .overwrites = json.at("overwrites").get<bool>()};
+                   .overwrites = json.at("overwrites").get<bool>(),
+                   .is_comparable = json.at("is_comparable").get<bool>()};
     json.at("inputs").get_to(facts.inputs);
     return facts;
   } catch (const Json::exception&) {

@@ -2,7 +2,6 @@
 #include "find_progress.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -50,6 +49,17 @@ Progress progress_from(const Json& json) {
     progress.done.push_back({range.at(0).get<std::int64_t>(), range.at(1).get<std::int64_t>()});
   }
   return progress;
+}
+
+bool fits(const Progress& progress, const plan::BatchGrid& grid) {
+  const auto is_border = [&](std::int64_t batch) {
+    return batch % grid.batches_per_block() == 0 || batch == grid.num_batches();
+  };
+  return std::ranges::all_of(progress.done, [&](const plan::BatchRange& range) {
+    return range.first >= 0 && range.count > 0 && range.first <= grid.num_batches() &&
+           range.count <= grid.num_batches() - range.first && is_border(range.first) &&
+           is_border(range.end());
+  });
 }
 
 // Collective. The parts that lie in the folder, as rank 0 sees it, so that all ranks see the same.
@@ -131,6 +141,7 @@ void find_progress(const comm::Communicator& comm, EvaluationSession& session) {
   const auto folder = progress_folder(session);
   const auto names = listed_parts(comm, folder);
   for (const auto& part : names) session.attempt = std::max(session.attempt, part.attempt + 1);
+  session.output.parts = names;
   auto parts = read_parts(comm, folder, names);
   const auto num_found = std::ssize(parts);
   drop_overlaps(parts);
@@ -191,9 +202,23 @@ bool has_complete_result(const comm::Communicator& comm, const EvaluationSession
   return comm.max(std::int64_t{is_ours}) != 0;
 }
 
+namespace {
+
+// A part may be whole and still be none that a run of this version has written.
+void drop_misfits(EvaluationSession& session) {
+  if (!session.resumption) return;
+  session.output.num_damaged_parts += static_cast<std::int64_t>(
+      std::erase_if(session.resumption->parts,
+                    [&](const Progress& progress) { return !fits(progress, *session.plan.grid); }));
+  if (session.resumption->parts.empty()) session.resumption.reset();
+}
+
+}  // namespace
+
 void plan_what_is_left(const comm::Communicator& comm, EvaluationSession& session) {
   auto& plan = session.plan;
   std::vector<plan::DoneBatches> done;
+  drop_misfits(session);
   if (session.resumption) {
     const auto& parts = session.resumption->parts;
     for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -51,6 +51,7 @@ void note_amx(const comm::Communicator& comm, const EvaluationSession& session, 
 // There is nothing to say where no other size would do better, or where one small batch holds the
 // set. A tenth of what rank 0 computes may be lost without a note (docs/decisions/023).
 void note_balance(const EvaluationSession& session, int world_size, Notes& notes) {
+  if (session.resumption) return;  // its batches stay as they are
   const auto& grid = *session.plan.grid;
   const auto& card = session.model.predictor->card();
   const auto usual_size = config::RunConfig{}.execution.batch_size;

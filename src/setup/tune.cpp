@@ -126,12 +126,13 @@ bool has_several_ways(const EvaluationSession& session) {
 }
 
 void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
-  if (!session.config.execution.tune || !has_several_ways(session)) return;
+  if (!has_several_ways(session)) return;
   if (session.resumption && session.resumption->facts.way) {
     use_way(comm, session, *session.resumption->facts.way, notes);
-    notes.add("--tune: the model runs as it did before the run was resumed");
+    notes.add("the model runs in the way that it did before the run was resumed");
     return;
   }
+  if (!session.config.execution.tune) return;
   const trace::Span span(trace::Kind::step, "tune");
   const auto& info = session.data.set->info();
   const auto size = session.execution.batch_size;

@@ -10,7 +10,7 @@ import small
 from conftest import Evaluate, Small
 from launch import Program
 
-LATER = ("--resume", "--checkpoint-every", "--stall-limit")
+LATER = ("--stall-limit",)
 COMMANDS = ("evaluate", "check", "score", "inspect", "compare", "watch")
 
 

@@ -2,7 +2,8 @@
 // Removes the files of a result that is not complete when a signal ends the process (Ctrl-C, a
 // terminal that is gone, a time limit, a failed peer whose MPI_Abort ends the job), or lets the
 // signal only ask a process to stop. Such signals are SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM,
-// SIGUSR1, SIGUSR2 and SIGXCPU; all but the first two stay ignored where the process was started so.
+// SIGUSR1, SIGUSR2 and SIGXCPU; all but the first two stay ignored where the process was started
+// so.
 #pragma once
 
 #include <filesystem>
@@ -43,9 +44,9 @@ class HeldInterrupts {
 void wait_on_interrupt();
 
 // For a process that can go on later: while it lives, the signals only ask it to stop, whatever is
-// said above; a second SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGALRM does what they do. So does, after most of
-// a second, a SIGTERM of Open MPI's launcher, which kills a second after it. One within another
-// does nothing.
+// said above; a second SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGALRM does what they do. So does,
+// after most of a second, a SIGTERM of Open MPI's launcher, which kills a second after it. One
+// within another does nothing.
 class StopOnInterrupt {
  public:
   StopOnInterrupt();

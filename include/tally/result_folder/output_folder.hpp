@@ -27,6 +27,10 @@ void mend_interrupted(const std::filesystem::path& result);
 // it cannot be read.
 bool holds_progress(const std::filesystem::path& folder);
 
+// Of a folder with a complete result: removes progress that a killed run did not come to remove,
+// unless another run is at work there, or this process may not.
+void remove_old_progress(const std::filesystem::path& folder);
+
 // What a run may do with what earlier runs left in its folder.
 struct FolderUse {
   FolderUse(bool replaces, bool goes_on = false)

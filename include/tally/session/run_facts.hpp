@@ -26,6 +26,7 @@ struct RunFacts {
   std::int64_t batch_size = 0;                     // in force
   std::optional<model::CpuExecutionSettings> way;  // as the ranks agreed on it
   bool overwrites = false;                         // an earlier result
+  bool is_comparable = true;                       // what was evaluated, with other runs
 
   bool operator==(const RunFacts&) const = default;
 };

@@ -77,13 +77,14 @@ struct Scoring {
 
 // Where the result of an evaluation goes.
 struct RunOutput {
-  std::string folder;                  // the same on every rank
-  bool overwrite = false;              // what an earlier evaluation left there
-  bool resume = false;                 // its progress
-  bool is_complete = false;            // it left the complete result of this run
-  std::int64_t num_damaged_parts = 0;  // of the progress
-  double began_s = 0;                  // age of the process, in seconds, when the evaluation began
-  std::unique_ptr<Tracing> tracing;    // null without --trace
+  std::string folder;                   // the same on every rank
+  bool overwrite = false;               // what an earlier evaluation left there
+  bool resume = false;                  // its progress
+  bool is_complete = false;             // it left the complete result of this run
+  std::vector<resume::PartName> parts;  // of the progress, as they were found
+  std::int64_t num_damaged_parts = 0;   // of these
+  double began_s = 0;                   // age of the process, in seconds, when the evaluation began
+  std::unique_ptr<Tracing> tracing;     // null without --trace
 
   // The next evaluation of a watch, which began at that age of the process.
   void begin(double age_s, std::string next_folder) {
