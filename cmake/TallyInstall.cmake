@@ -39,6 +39,7 @@ install(PROGRAMS ${PROJECT_SOURCE_DIR}/jobs/evaluate-cpu.sbatch
                  ${PROJECT_SOURCE_DIR}/jobs/evaluate-array.sbatch
                  ${PROJECT_SOURCE_DIR}/jobs/collect-reports.py
         DESTINATION ${_share}/jobs)
+install(FILES ${PROJECT_SOURCE_DIR}/jobs/lib/evaluation_job.sh DESTINATION ${_share}/jobs/lib)
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/jobs/examples/train.sbatch
                  ${PROJECT_SOURCE_DIR}/jobs/examples/watch.sbatch
                  ${PROJECT_SOURCE_DIR}/jobs/examples/train_mnist_ddp.py

@@ -135,10 +135,11 @@ constexpr std::string_view kPrefix = "TALLY_";
 
 // These variables belong to scripts, tests, the launch check or the placement and not to an option,
 // so that there is no warning of them.
-constexpr std::array<std::string_view, 7> kElsewhere{"TALLY_ENV",
+constexpr std::array<std::string_view, 8> kElsewhere{"TALLY_ENV",
                                                      "TALLY_BIN",
                                                      "TALLY_PYTHON",
                                                      "TALLY_DATA_DIR",
+                                                     "TALLY_REQUEUE",
                                                      "TALLY_TEST_RANKS",
                                                      "TALLY_ALLOW_SEPARATE_JOBS",
                                                      "TALLY_ALLOW_SHARED_GPU"};

@@ -92,6 +92,7 @@ carries_what_jobs_need() {
   for file in evaluate-{cpu,gpu,array}.sbatch collect-reports.py examples/{train,watch}.sbatch examples/train_mnist_ddp.py; do
     [[ -x $unpacked/share/tally/jobs/$file ]] || fail "no $file in the archive"
   done
+  [[ -r $unpacked/share/tally/jobs/lib/evaluation_job.sh ]] || fail "no file of the jobs in the archive"
   elsewhere "$unpacked/share/tally/jobs/collect-reports.py" "$scratch" >"$scratch/table"
   expect_line "$scratch/table" "carried "
 }
