@@ -71,7 +71,7 @@ progress_stamps() { stamps "$output"/progress/*; }
 has_progress() { [[ -n $(progress_stamps) ]]; }
 
 # Fills in output, where the result goes to, and arguments: the user's, and those with which a start goes on
-# from the one before. A result that is to be replaced is replaced anew unless there is progress.
+# from the one before, be it of this job or another. A result that is to be replaced is replaced anew unless there is progress.
 choose_arguments() {
   local argument
   arguments=("$@")
@@ -87,7 +87,8 @@ choose_arguments() {
       [[ $argument == --overwrite || $argument == --overwrite=* ]] || arguments+=("$argument")
     done
   fi
-  is_set resume "$@" || arguments+=(--resume)
+  # Where nothing is there yet, --resume would be worth a note in the report.
+  if [[ -e $output ]] && ! is_set resume "$@"; then arguments+=(--resume); fi
 }
 
 # SIGUSR1, Slurm's warning before the time limit, asks the ranks to stop. So does SIGTERM, which they may

@@ -119,8 +119,8 @@ def test_each_start_goes_on(machine: Machine) -> None:
     for restarts in (0, 1):
         machine.run(0, COMPLETE, "--model", "m m.pt", SLURM_RESTART_COUNT=restarts)
     machine.run(0, COMPLETE, "--resume")
-    expected = f"evaluate --output {run} --model m m.pt --resume"
-    assert machine.starts == [expected, expected, f"evaluate --output {run} --resume"]
+    first = f"evaluate --output {run} --model m m.pt"  # there is nothing yet to go on from
+    assert machine.starts == [first, f"{first} --resume", f"evaluate --output {run} --resume"]
 
 
 @pytest.mark.parametrize("how", ["argument", "variable", "file"])
@@ -139,12 +139,14 @@ def test_a_result_is_replaced_once(how: str, machine: Machine) -> None:
 
 
 def test_names_of_results(machine: Machine) -> None:
+    (machine.folder / "there").mkdir()
+
     def start(*words: object, **variables: object) -> str:
         machine.end(machine.start("pass", "--limit", 1, *words, **variables), 0)
         return machine.starts[-1]
 
-    assert start() == "evaluate --limit 1 --output tally-7 --resume"
-    assert start(SLURM_ARRAY_JOB_ID=5, SLURM_ARRAY_TASK_ID=2) == "evaluate --limit 1 --output tally-5_2 --resume"
+    assert start() == "evaluate --limit 1 --output tally-7"
+    assert start(SLURM_ARRAY_JOB_ID=5, SLURM_ARRAY_TASK_ID=2) == "evaluate --limit 1 --output tally-5_2"
     assert start(TALLY_OUTPUT="there") == "evaluate --limit 1 --resume"
     (machine.folder / "config").write_text("batch-size = 3\noutput = there\n")
     assert start("--config=config") == "evaluate --limit 1 --config=config --resume"
