@@ -91,11 +91,12 @@ choose_arguments() {
   if [[ -e $output ]] && ! is_set resume "$@"; then arguments+=(--resume); fi
 }
 
-# SIGUSR1, Slurm's warning before the time limit, asks the ranks to stop. So does SIGTERM, which they may
-# have from Slurm too: a second one would end them at once.
+# Slurm's warning before the time limit, SIGUSR1, asks the ranks to stop. SIGTERM they have from Slurm too,
+# unless a user has sent it to this script alone; one that comes after SIGUSR1 would end them at once.
 pass_on() {
   signals+=" $1"
-  [[ -z $launched ]] || kill -USR1 "$launched" 2>/dev/null || true
+  if [[ -z $launched ]] || [[ $1 == TERM && $(job_state) != RUNNING* ]]; then return 0; fi
+  kill -USR1 "$launched" 2>/dev/null || true
 }
 
 is_running() { kill -0 "$launched" 2>/dev/null; }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -106,6 +107,8 @@ extern "C" void wait_and_die(int signal_number) {
 }
 
 std::atomic<bool> stop_asked = false;
+std::atomic<std::int64_t> first_sigterm_ms = 0;  // 0: none yet
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 // This is what signals do where they do not ask to stop, or do so a second time.
 std::atomic<void (*)(int)> last_resort = SIG_DFL;
 bool only_asks = false;
@@ -153,12 +156,29 @@ bool only_warns(int signal_number) {
   return signal_number == SIGUSR1 || signal_number == SIGUSR2 || signal_number == SIGXCPU;
 }
 
+std::int64_t monotonic_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// At a time limit Slurm sends SIGTERM twice within some 30 ms, which is one request.
+bool is_repetition(int signal_number) {
+  constexpr std::int64_t kTogetherMs = 1000;
+  if (signal_number != SIGTERM) return false;
+  const std::int64_t now_ms = monotonic_ms();
+  std::int64_t first_ms = 0;
+  return !first_sigterm_ms.compare_exchange_strong(first_ms, now_ms) &&
+         now_ms - first_ms < kTogetherMs;
+}
+
 extern "C" void ask_to_stop(int signal_number, siginfo_t* info, void*) {
+  const bool repeats = is_repetition(signal_number);
   const bool is_first = !stop_asked.exchange(true);
   const bool kill_follows =
       signal_number == SIGTERM && launcher_kills.load() && info->si_pid == launcher.load();
   if (kill_follows && !is_kill_near.exchange(true)) return set_timer(kBeforeKill);
-  if (!is_first && !only_warns(signal_number)) do_as_last_resort(signal_number);
+  if (!is_first && !repeats && !only_warns(signal_number)) do_as_last_resort(signal_number);
 }
 
 // A process that was started to ignore a signal goes on doing so, as `nohup` asks for SIGHUP.
@@ -240,6 +260,7 @@ StopOnInterrupt::StopOnInterrupt() : is_outermost_(!only_asks) {
   only_asks = true;
   if (!is_outermost_) return;
   stop_asked.store(false);
+  first_sigterm_ms.store(0);
   is_kill_near.store(false);
   if (launcher_kills.load() && !is_timer_made.load()) make_timer();
   set_asking_handlers();

@@ -159,6 +159,26 @@ TEST(Interrupt, OnlyAsksToStopUntilItIsSaidAgain) {
   }
 }
 
+TEST(Interrupt, TheTwoSigtermsOfATimeLimitAreOneRequest) {
+  const auto stop = [](int last) {
+    const StopOnInterrupt asks;
+    std::raise(SIGTERM);
+    std::raise(SIGTERM);
+    std::raise(SIGUSR1);
+    if (!asked_to_stop()) std::_Exit(1);
+    std::raise(last);
+    std::_Exit(3);
+  };
+  EXPECT_EXIT(stop(SIGTERM), ::testing::ExitedWithCode(3), "");
+  EXPECT_EXIT(stop(SIGINT), ::testing::KilledBySignal(SIGINT), "");
+  const auto warned = [] {
+    const StopOnInterrupt asks;
+    std::raise(SIGUSR1);
+    std::raise(SIGTERM);
+  };
+  EXPECT_EXIT(warned(), ::testing::KilledBySignal(SIGTERM), "");
+}
+
 // Starts a process, by a thread that ends at once, whose child has a file to remove. The process
 // ends, as a launcher that was killed, when its child says that it outlived the thread.
 pid_t start_launcher_and_rank(const fs::path& file, std::array<int, 2> ready) {
