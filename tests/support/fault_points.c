@@ -31,15 +31,16 @@ void fault_points_fail_locks(int error) { lock_error = error; }
 
 int fault_points_passed(void) { return atomic_load(&passed); }
 
-/* Of a program that knows nothing of this: FAULT_POINTS = "folder|at|error|signal", for its rank 0.
- * FAULT_POINTS_PASSED names a file that gets one byte for each operation. */
+/* Of a program that knows nothing of this: FAULT_POINTS = "folder|at|error|signal", for its rank
+ * FAULT_POINTS_RANK (0). FAULT_POINTS_PASSED names a file that gets one byte for each operation. */
 __attribute__((constructor)) static void follow_environment(void) {
   static char folder[4096];
   static struct fault_plan plan;
   const char* text = getenv("FAULT_POINTS");
   const char* log = getenv("FAULT_POINTS_PASSED");
+  const char* struck = getenv("FAULT_POINTS_RANK");
   const char* rank = getenv("OMPI_COMM_WORLD_RANK");
-  if (!text || (rank && strcmp(rank, "0") != 0)) return;
+  if (!text || (rank && strcmp(rank, struck ? struck : "0") != 0)) return;
   if (sscanf(text, "%4095[^|]|%d|%d|%d", folder, &plan.at, &plan.error, &plan.signal) != 4) return;
   if (log) log_of_passed = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   plan.folder = folder;
