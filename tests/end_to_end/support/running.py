@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that are at work: their processes, and how far they are."""
+
+import contextlib
+import os
+import select
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+LIMIT_S = 30
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen, limit_s: float = LIMIT_S) -> None:
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "the run did not begin"
+        time.sleep(0.01)
+
+
+def ranks_of(launcher: subprocess.Popen, binary: Path) -> list[int]:
+    """Process ids of the ranks that have not ended, in order of rank."""
+    found = {}
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the launcher has ended
+        children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+        for child in map(Path("/proc").joinpath, children):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if os.path.samefile(child / "exe", binary):
+                    settings = (child / "environ").read_text().split("\0")
+                    (rank,) = (entry for entry in settings if entry.startswith("OMPI_COMM_WORLD_RANK="))
+                    found[int(rank.partition("=")[2])] = int(child.name)
+    return [found[rank] for rank in sorted(found)]
+
+
+def await_end(pids: Iterable[int], limit_s: float = LIMIT_S) -> None:
+    """Of processes that are nobody's children any more."""
+    for pid in pids:
+        try:
+            end = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        try:
+            assert select.select([end], [], [], limit_s)[0], f"process {pid} goes on"
+        finally:
+            os.close(end)
