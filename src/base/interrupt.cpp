@@ -118,7 +118,7 @@ std::atomic<pid_t> launcher = 0;
 std::atomic<bool> launcher_kills = false;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 // What is left of that second for removing what is incomplete.
-constexpr timespec kBeforeKill{.tv_sec = 0, .tv_nsec = 700'000'000};
+constexpr timespec kBeforeKill{.tv_sec = 0, .tv_nsec = 500'000'000};
 
 void do_as_last_resort(int signal_number) {
   void (*const handler)(int) = last_resort.load();
@@ -216,7 +216,8 @@ void handle_interrupts(void (*handler)(int)) {
 // The kernel sends it when the thread ends that started this process: Open MPI's launcher starts
 // many ranks by threads that do not last.
 extern "C" void end_without_launcher(int) {
-  if (::getppid() != launcher.load()) std::raise(SIGTERM);
+  // Without it Open MPI soon ends the process itself, so that no batch can be awaited.
+  if (::getppid() != launcher.load()) do_as_last_resort(SIGTERM);
 }
 
 }  // namespace

@@ -146,9 +146,9 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
     text += line("kept", format("{}{} per rank until the end, beyond 64 MiB on disk",
                                 human_bytes(bytes), ragged_text(retained)));
   }
-  text += line("output", output_text(session));
-  if (session.output.resume) text += line("resume", resume_text(session));
   if (session.source->can_resume()) text += line("progress", progress_text(session));
+  if (session.output.resume) text += line("resume", resume_text(session));
+  text += line("output", output_text(session));
   if (!session.config.results.trace.empty()) text += line("trace", session.config.results.trace);
   return text;
 }

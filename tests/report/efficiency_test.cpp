@@ -20,7 +20,8 @@ RunReport timed_report() {
   report.timing.ranks[0].loop.wait_s = 1;
   report.timing.ranks[1].loop.wait_s = 3;
   report.timing.wall_s = 10;
-  report.metrics.results.units.count = 500;
+  report.timing.ranks[0].samples = 300;
+  report.timing.ranks[1].samples = 200;
   return report;
 }
 

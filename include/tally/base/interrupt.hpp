@@ -45,7 +45,7 @@ void wait_on_interrupt();
 
 // For a process that can go on later: while it lives, the signals only ask it to stop, whatever is
 // said above; a second SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGALRM does what they do, but for
-// another SIGTERM within a second. So does, after most of a second, a SIGTERM of Open MPI's
+// another SIGTERM within a second. So does, after half a second, a SIGTERM of Open MPI's
 // launcher, which kills a second after it. One within another does nothing.
 class StopOnInterrupt {
  public:
@@ -60,9 +60,9 @@ class StopOnInterrupt {
 // Whether a signal did so since the outermost one began.
 bool asked_to_stop();
 
-// For a rank of a job: from now on the end of the process that started this one, the launcher, is a
-// SIGTERM, even if nothing else told this process to end. A launcher that gets two signals, or one
-// that it cannot catch, leaves its ranks to themselves.
+// For a rank of a job: from now on the end of the process that started this one, the launcher, does
+// what SIGTERM does that does not only ask, even if nothing else told this process to end. A
+// launcher that gets two signals, or one that it cannot catch, leaves its ranks to themselves.
 void end_with_launcher();
 
 // From now on a write that has no reader, or exceeds the limit of a file's size, fails and does not
