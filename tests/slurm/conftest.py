@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / path) for path in ("data_tools", "tests/support", "tests/end_to_end/support")]
 
+import odd_models  # noqa: E402
 import small  # noqa: E402
 from cluster import CANNOT_RUN_HERE, Cluster  # noqa: E402
 from launch import Program, environment  # noqa: E402
@@ -99,6 +100,13 @@ def tiny(tally: Program, tmp_path_factory: pytest.TempPathFactory) -> Case:
     data = small.make_set().write(folder / "tiny.h5")
     model = small.save_model(small.TinyNet(), folder / "tiny.pt", json.dumps(small.card()))
     return make_case(tally, folder, data, model)
+
+
+@pytest.fixture(scope="session")
+def slow_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For the synthetic set; a batch takes about half a second."""
+    model = odd_models.Slow(rounds=15_000)
+    return small.save_model(model, tmp_path_factory.mktemp("slow") / "slow.pt", json.dumps(small.card()))
 
 
 @pytest.fixture
