@@ -116,7 +116,7 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
     return 0;
   }
   if (session.output.is_complete) {
-    if (comm.is_root()) remove_old_progress(session.output.folder);
+    if (comm.is_root()) remove_remains(session.output.folder);
     log::note(format("'{}' holds the complete result already: there is nothing to do",
                      session.output.folder));
     return 0;

@@ -69,21 +69,6 @@ std::string default_output_name() {
                 is_plain ? std::string(job) : std::to_string(::getpid()));
 }
 
-void mend_interrupted(const fs::path& result) {
-  std::error_code ignored;
-  const fs::path parent = result.has_parent_path() ? result.parent_path() : fs::path(".");
-  const fs::path folder = fs::is_directory(result, ignored) ? result : parent;
-  if (!lacks_its_report(folder)) return;
-  try {
-    const HeldInterrupts held;
-    // Without locks nothing says whether the run that replaces it is still at work.
-    const auto lock = FolderLock::take(folder);
-    // The folder is examined again under the lock, for the other run may have ended meanwhile.
-    if (lock && lock->holds() && lacks_its_report(folder)) settle(folder);
-  } catch (const std::exception&) {  // a folder that others own; its files are kept
-  }
-}
-
 OutputFolder::OutputFolder(fs::path path, FolderUse use, fs::path trace, std::vector<Input> inputs)
     : path_(std::move(path)), use_(use), trace_(std::move(trace)), inputs_(std::move(inputs)) {
   std::error_code ignored;
@@ -111,23 +96,24 @@ void OutputFolder::check_what_is_there() const {
 }
 
 void OutputFolder::refuse_earlier() const {
-  for (const auto name : kResultFiles) {
-    // Whether a complete result is the one that is wanted is found out by its inputs.
-    // Files that a killed run left half in place are settled under the lock.
-    if (use_.resume && !lock_ && (is_there(report()) || is_being_replaced(path_))) break;
-    if (is_there(path_ / name)) {
-      throw_output_error(path_, format("already holds a result ({})", name),
-                         "Name another one with --output, or replace it with --overwrite.");
-    }
-  }
-  if (use_.resume) return require_own_events(path_);
-  if (holds_progress(path_)) {
+  // What a run that was killed while it published has put in place goes when create() settles it.
+  if (use_.resume && !lock_ && is_being_replaced(path_)) return;
+  if (!use_.resume && holds_progress(path_) && !is_there(report())) {
     throw_output_error(
         path_,
         format("holds the progress of a run that is not finished ({})", resume::kProgressFolder),
         "Go on with --resume, start anew with --overwrite, or name another folder "
         "with --output.");
   }
+  for (const auto name : kResultFiles) {
+    // Whether a complete result is the one that is wanted is found out by its inputs.
+    if (use_.resume && !lock_ && is_there(report())) break;
+    if (is_there(path_ / name)) {
+      throw_output_error(path_, format("already holds a result ({})", name),
+                         "Name another one with --output, or replace it with --overwrite.");
+    }
+  }
+  if (use_.resume) return require_own_events(path_);
   if (is_there(events())) {
     throw_output_error(path_, "holds the events of a run that is not finished (events.jsonl)",
                        "Name another one with --output, or, if that run is dead, use --overwrite.");

@@ -21,9 +21,6 @@
 #include <tally/report/describe_report.hpp>
 #include <tally/report/event_log.hpp>
 #include <tally/result_folder/check_trace_path.hpp>
-#include <tally/result_folder/folder_lock.hpp>
-#include <tally/result_folder/output_folder.hpp>
-#include <tally/resume/progress_files.hpp>
 
 namespace tally::app {
 namespace {
@@ -251,21 +248,6 @@ std::vector<std::string> earlier_result(const fs::path& folder, const fs::path& 
     names.push_back(trace);
   }
   return names;
-}
-
-bool holds_progress(const fs::path& folder) {
-  return !resume::list_parts(folder / resume::kProgressFolder).empty();
-}
-
-void remove_old_progress(const fs::path& folder) {
-  try {
-    if (!holds_progress(folder)) return;
-    const auto lock = FolderLock::take(folder);
-    if (!lock || !lock->holds()) return;
-    settle(folder);
-    if (has_report(folder)) resume::remove_progress(folder / resume::kProgressFolder);
-  } catch (const std::exception&) {  // a folder that others own; the result is complete
-  }
 }
 
 }  // namespace tally::app

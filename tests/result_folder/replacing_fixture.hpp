@@ -101,8 +101,8 @@ class Replacing : public ::testing::TestWithParam<Before> {
   }
 
   // What evaluate does with its folder.
-  void publish_new(bool overwrite) const {
-    OutputFolder folder(run(), overwrite);
+  void publish_new(FolderUse use) const {
+    OutputFolder folder(run(), use);
     folder.create();
     report::EventLog events(folder.events());
     events.phase("evaluate");

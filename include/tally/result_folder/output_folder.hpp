@@ -23,13 +23,14 @@ std::string default_output_name();
 // process may not write.
 void mend_interrupted(const std::filesystem::path& result);
 
+// In the folder of a complete result: removes progress, and what else was left by a run that was
+// killed right after its report had got its name. Nothing happens where nothing is left, another
+// process is at work, the file system has no locks that would say so, or this process may not
+// write.
+void remove_remains(const std::filesystem::path& result);
 // Whether a folder holds what a run that is not complete has evaluated. Throws Error(output) where
 // it cannot be read.
 bool holds_progress(const std::filesystem::path& folder);
-
-// Of a folder with a complete result: removes progress that a killed run did not come to remove,
-// unless another run is at work there, or this process may not.
-void remove_old_progress(const std::filesystem::path& folder);
 
 // What a run may do with what earlier runs left in its folder.
 struct FolderUse {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A resumed run that is killed at any of its file operations can be resumed again, or is complete.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "replacing_fixture.hpp"
+
+namespace tally::app {
+namespace {
+
+const Contents kProgress{{"attempt-1.rank-0.a.state", "some counts"},
+                         {"attempt-1.rank-0.records", "some records"}};
+
+class Resuming : public Replacing {
+ protected:
+  // As a run of two attempts leaves it.
+  void set_up_progress() const {
+    set_up();
+    fs::create_directory(progress());
+    for (const auto& [name, text] : kProgress) put(progress() / name, text);
+    if (GetParam() != Before::result) put(run() / "events.jsonl", kEvent);
+  }
+  fs::path progress() const { return run() / "progress"; }
+  FolderUse use() const { return {GetParam() == Before::result, true}; }
+  int resume_with(const fault_plan& plan) const {
+    return in_child(plan, [this] { publish_new(use()); });
+  }
+  bool is_complete() const {
+    auto found = result_in(run());
+    found.erase("progress");
+    return is_new(found);
+  }
+};
+
+TEST_P(Resuming, AKillAtAnyOperation) {
+  const std::string folder = run();
+  int killed = 0;
+  int complete = 0;
+  for (int at = 1;; ++at) {
+    SCOPED_TRACE(testing::Message() << "operation " << at);
+    set_up_progress();
+    const int code = resume_with({folder.c_str(), at, 0, SIGKILL, nullptr});
+    if (code == 0) break;
+    ASSERT_EQ(code, -SIGKILL);
+    ++killed;
+    if (is_complete()) {
+      ++complete;
+      remove_remains(run());
+    } else {
+      EXPECT_EQ(contents_of(progress()), kProgress);
+      EXPECT_NO_THROW(OutputFolder(run(), {false, true})) << "the first look at the folder";
+      publish_new(use());
+    }
+    auto left = contents_of(run());
+    left.erase("notes.txt");
+    left.erase(".tally-lock");  // one that a killed run left is no obstacle
+    EXPECT_TRUE(is_new(left)) << "nothing else is left";
+    expect_users_file();
+  }
+  EXPECT_GT(complete, 3);
+  EXPECT_GT(killed - complete, 30);
+}
+
+TEST_P(Resuming, NothingIsRemovedOfWhatIsNotComplete) {
+  if (GetParam() == Before::result) return;
+  set_up_progress();
+  const auto before = contents_of(run());
+  remove_remains(run());
+  EXPECT_EQ(contents_of(run()), before);
+  EXPECT_EQ(contents_of(progress()), kProgress);
+}
+INSTANTIATE_TEST_SUITE_P(Over, Resuming, testing::Values(Before::user_folder, Before::result));
+
+}  // namespace
+}  // namespace tally::app
