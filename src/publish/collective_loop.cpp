@@ -122,6 +122,14 @@ void note_failures(const comm::Communicator& comm, const ProgressKeeper& keeper,
   notes.add(std::move(note));
 }
 
+std::string stopped_note(const EvaluationSession& session, std::int64_t done) {
+  if (done == 0) return "stopped before any samples were complete: nothing is kept";
+  return format("stopped: {} of {} samples are kept in '{}'; --output {} --resume{} goes on", done,
+                session.plan.grid->num_samples(), printable(progress_folder(session).string()),
+                printable(session.output.folder),
+                session.config.files.overwrite ? ", without --overwrite," : "");
+}
+
 // Collective. Says what is kept, and what to do.
 [[noreturn]] void stop_all(const comm::Communicator& comm, const EvaluationSession& session,
                            report::EventLog* events, const ProgressKeeper& keeper) {
@@ -131,10 +139,7 @@ void note_failures(const comm::Communicator& comm, const ProgressKeeper& keeper,
   comm.sum_in_place(done);
   if (session.resumption) done[0] += session.resumption->num_samples;
   if (events != nullptr) events->finished("stopped");
-  log::note(format("stopped: {} of {} samples are kept in '{}'; --output {} --resume{} goes on",
-                   done[0], session.plan.grid->num_samples(),
-                   printable(progress_folder(session).string()), printable(session.output.folder),
-                   session.config.files.overwrite ? ", without --overwrite," : ""));
+  log::note(stopped_note(session, done[0]));
   throw StopRequested{};
 }
 
