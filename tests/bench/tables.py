@@ -173,7 +173,19 @@ def texts(setup: Setup) -> Table:
     return table
 
 
+def progress(setup: Setup) -> Table:
+    """What it costs that a run can be resumed: by default, and where much is kept."""
+    table = Table("progress", "The loop of 2 ranks that keeps its progress every S seconds, against one that keeps none: samples per second",
+                  ["network", "none", "every 60 s, the default", "every second", "60 s / none", "1 s / none"])  # fmt: skip
+    for case in [*setup.cases.for_commands(), setup.cases.a_million()]:
+        ways = {seconds: functools.partial(setup.tally.run, case, Layout(2, 1), "--checkpoint-every", seconds) for seconds in (0, 60, 1)}
+        found = in_turn(ways, setup.rounds)
+        ratios = [median_ratio(found[seconds], found[0], "per_s") for seconds in (60, 1)]
+        table.rows.append([case.network, *(median(one, "per_s") for one in found.values()), *ratios])
+    return table
+
+
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
     one.__name__: one
-    for one in (shares, forward, roofline, command, read, packed, metrics, memory, gather, texts)
+    for one in (shares, forward, roofline, command, read, packed, metrics, memory, gather, texts, progress)
 }
