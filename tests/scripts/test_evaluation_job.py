@@ -16,8 +16,8 @@ JOBS = Path(__file__).resolve().parents[2] / "jobs"
 LIMIT_S = 30
 RUNNING, TIME_LIMIT, CANCELLED = "RUNNING None", "COMPLETING TimeLimit", "COMPLETING None"
 COMPLETE = "(out / 'report.json').write_text('new')"
-# Slurm's warning, passed on; the mask is older than the sign that signals may come.
-WAIT = "(here / 'started').touch(); signal.sigwait({signal.SIGUSR1})"
+# For Slurm's warning, passed on, or its SIGTERM; the mask is older than the sign that signals may come.
+WAIT = "(here / 'started').touch(); signal.sigwait({signal.SIGUSR1, signal.SIGTERM})"
 KEEP = "(out / 'progress').mkdir(exist_ok=True); (out / 'progress' / f'attempt-{attempt}.records').touch()"
 FAIL = """(out.parent / 'run.error.json').write_text('{\\n  "tally_error": 1,\\n  "code": 3,\\n}')"""
 
@@ -29,7 +29,7 @@ PROGRAMS = {
 TALLY = f"""#!{sys.executable} -IS
 import os, signal, sys
 from pathlib import Path
-signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.SIGUSR1}})
+signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.SIGUSR1, signal.SIGTERM}})
 here = Path(os.environ["HERE"])
 with (here / "starts").open("a") as file:
     print(*sys.argv[1:], file=file)
@@ -68,7 +68,7 @@ class Machine:
         (self.folder / "started").unlink(missing_ok=True)
         process = subprocess.Popen(
             ["bash", str(script), *map(str, words)], cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
             env=own | {name: str(value) for name, value in given.items()},
         )  # fmt: skip
         self.started.append(process)
@@ -83,14 +83,15 @@ class Machine:
         return self.end(self.start(plays, "--output", self.run_folder, *words, **options), code)
 
     def send(self, name: str, plays: str, code: int, *words: object, **options: object) -> str:
-        """Sends the script a signal once the ranks are at work."""
+        """Sends a signal once the ranks are at work: to the script, or to all where Slurm ends the job."""
         process = self.start(f"{WAIT}; {plays}", "--output", self.run_folder, *words, **options)
         deadline = time.monotonic() + LIMIT_S
         while not (self.folder / "started").exists():
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline, "tally was not started"
             time.sleep(0.01)
-        process.send_signal(signal.Signals[name])
+        is_ending = (self.folder / "state").read_text().startswith("COMPLETING")
+        (os.killpg if is_ending else os.kill)(process.pid, signal.Signals[name])
         return self.end(process, code)
 
     @property
@@ -110,8 +111,8 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     yield made
     for process in made.started:
         if process.poll() is None:
-            process.kill()
-        process.communicate()
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=LIMIT_S)
 
 
 def test_each_start_goes_on(machine: Machine) -> None:
