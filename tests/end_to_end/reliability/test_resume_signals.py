@@ -13,7 +13,7 @@ import small
 import task_cases
 from launch import Program, finish
 from resumed_runs import ALWAYS, ON_SIGNAL, STOPPED, Resumable, check_same, samples_behind
-from running import await_end, ranks_of, wait_until
+from running import await_end, ranks_of, send_while_held, wait_until
 from slow_cases import multiclass
 from task_cases import TaskCase
 
@@ -23,9 +23,9 @@ Start = Callable[..., tuple[Resumable, subprocess.Popen]]
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> TaskCase:
-    """A hundred batches of about 10 ms: long enough for a signal to come in their midst, and each shorter by far than the
-    second that Open MPI's mpirun leaves to its ranks."""
-    return multiclass(tmp_path_factory.mktemp("case"), 200, samples=403)
+    """A hundred batches of about 10 ms: long enough for all ranks to be held in their midst, and each shorter by far than
+    the second that Open MPI's mpirun leaves to its ranks."""
+    return multiclass(tmp_path_factory.mktemp("case"), 500, samples=403)
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +70,12 @@ def check_resumed(run: Resumable, whole: Path, ranks: int) -> None:
 
 @pytest.mark.parametrize(("ranks", "later"), [(None, 3), (3, 1), (2, 5)], ids=["1-3", "3-1", "2-5"])
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1"])
-def test_one_to_the_job_stops_it(name: str, ranks: int | None, later: int, start: Start, whole: Path) -> None:
+def test_one_to_the_job_stops_it(
+    name: str, ranks: int | None, later: int, start: Start, tally: Program, whole: Path
+) -> None:
     """Open MPI's mpirun sends SIGUSR1 on to the ranks. After SIGTERM it leaves them a second, and says 1 whatever they say."""
     run, process = start(*ON_SIGNAL, ranks=ranks)
-    process.send_signal(signal.Signals[name])
+    send_while_held(process, ranks_of(process, tally.binary) or [process.pid], signal.Signals[name])
     check_stopped(run, process, STOPPED if name == "SIGUSR1" or ranks is None else 1)
     check_resumed(run, whole, later)
 
@@ -90,10 +92,7 @@ def test_one_to_any_rank_stops_all(rank: int, start: Start, tally: Program, whol
 def test_a_second_one_ends_it_at_once_and_progress_stays(start: Start, whole: Path) -> None:
     run, process = start(*ALWAYS)
     before = run.parts()
-    os.kill(process.pid, signal.SIGSTOP)  # both are there before it can end a batch
-    process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGTERM)
-    process.send_signal(signal.SIGCONT)
+    send_while_held(process, [process.pid], signal.SIGINT, signal.SIGTERM)
     ended = finish(process, LIMIT_S)
     assert ended.code == STOPPED and "the progress is kept, and --resume goes on from it" in ended.stderr
     assert run.parts() >= before
@@ -115,7 +114,7 @@ def test_progress_outlives_a_job_that_is_killed(victims: str, start: Start, tall
 def test_choices_of_the_first_run_are_made_again(start: Start, tally: Program, case: TaskCase) -> None:
     """Those that depend on a machine's speed: a resumed run has the batches and the kernels of the first."""
     run, process = start("--batch-size", "auto", "--tune", *ON_SIGNAL)
-    process.send_signal(signal.SIGUSR1)
+    send_while_held(process, [process.pid], signal.SIGUSR1)
     check_stopped(run, process)
     resumed = run.resume("--batch-size", "auto", "--tune", ranks=2)
     assert "--tune: the model runs as it did before the run was resumed" in resumed.stderr

@@ -24,6 +24,7 @@ FREE = {"timing", "ranks", "environment", "reduction", "notes", "config"}
 SAVED = ("predictions.h5", "predictions.json", "nbest.json", "detections.json", "metrics.h5")
 ALWAYS = ("--checkpoint-every", "0.000001")
 ON_SIGNAL = ("--checkpoint-every", 0)
+KEPT = re.compile(r"stopped: (\d+) of (\d+) samples are kept")
 GOES_ON = re.compile(r"--resume goes on behind (\d+) of (\d+) samples")
 
 
@@ -74,6 +75,7 @@ class Resumable:
         assert not run.errors and run.noise == [], run.stderr
         assert self.names() == {"events.jsonl", "progress"}
         assert self.events()[-1]["status"] == "stopped"
+        assert KEPT.search(run.stderr), run.stderr
         return run
 
     def copied(self, output: Path) -> "Resumable":

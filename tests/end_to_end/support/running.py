@@ -4,6 +4,7 @@
 import contextlib
 import os
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable
@@ -32,6 +33,26 @@ def ranks_of(launcher: subprocess.Popen, binary: Path) -> list[int]:
                     (rank,) = (entry for entry in settings if entry.startswith("OMPI_COMM_WORLD_RANK="))
                     found[int(rank.partition("=")[2])] = int(child.name)
     return [found[rank] for rank in sorted(found)]
+
+
+def _has_got(pid: int, sent: signal.Signals) -> bool:
+    try:
+        status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    except FileNotFoundError:
+        return True
+    return "T" not in status["State"] or bool(int(status["ShdPnd"], 16) >> (sent - 1) & 1)
+
+
+def send_while_held(process: subprocess.Popen, ranks: list[int], *sent: signal.Signals) -> None:
+    """Signals to a job, the last of which reaches its ranks before they go on: Open MPI's mpirun sends them there."""
+    for rank in ranks:
+        os.kill(rank, signal.SIGSTOP)
+    for one in sent:
+        process.send_signal(one)
+    wait_until(lambda: all(_has_got(rank, sent[-1]) for rank in ranks), process)
+    for rank in ranks:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(rank, signal.SIGCONT)
 
 
 def await_end(pids: Iterable[int], limit_s: float = LIMIT_S) -> None:
