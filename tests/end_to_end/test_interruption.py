@@ -23,8 +23,8 @@ Start = Callable[..., subprocess.Popen]
 
 @pytest.fixture(scope="module")
 def slow_model(small_case: Small) -> Path:
-    """A batch takes about half a second."""
-    return small.save_model(odd_models.Slow(rounds=15_000), small_case.folder / "slow.pt")
+    """A batch takes about a tenth of a second."""
+    return small.save_model(odd_models.Slow(rounds=3_000), small_case.folder / "slow.pt")
 
 
 @pytest.fixture
