@@ -58,8 +58,9 @@ std::string excerpt(std::string_view text, std::size_t first_difference) {
                 text.size() - begin > kLength ? "…" : "");
 }
 
-// Rank 0 removes what is incomplete, if it gets to know in time.
-void notify_root(const Communicator& comm) {
+// Rank 0 removes what is incomplete, and no rank keeps progress because of the abort that follows,
+// if they get to know in time.
+void notify_peers(const Communicator& comm) {
   try {
     send_notice(comm, Notice::failed);
   } catch (const Error&) {  // MPI itself may be what failed
@@ -141,7 +142,7 @@ void agree(const Communicator& comm, const std::optional<Error>& local) {
 }
 
 void fail_job(const Communicator& comm, const Error& error) {
-  notify_root(comm);
+  notify_peers(comm);
   const int code = exit_code(error.kind());
   const int first = comm.claim_failure(code);
   if (first == 0) {

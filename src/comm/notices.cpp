@@ -40,10 +40,6 @@ void send_notice(const Communicator& comm, Notice notice) {
   const auto& impl = comm.impl();
   auto& counts = counts_of(impl, notice);
   if (counts.sent++ > 0) return;
-  if (notice == Notice::failed) {
-    if (impl.rank != 0) send(impl, notice, 0);
-    return;
-  }
   for (int rank = 0; rank < impl.world_size; ++rank) {
     if (rank != impl.rank) send(impl, notice, rank);
   }

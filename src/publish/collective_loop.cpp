@@ -96,7 +96,7 @@ LocalSamples loop_of_watch(const comm::Communicator& comm, const EvaluationSessi
 // rank that waits still listens to signals, and to a peer that fails.
 bool any_stopped(const comm::Communicator& comm, bool is_stopped) {
   const auto found = comm.max_or_abandon(std::int64_t{is_stopped}, [&] {
-    if (comm.is_root() && comm::has_notice(comm, comm::Notice::failed)) return true;
+    if (comm::has_notice(comm, comm::Notice::failed)) return true;
     if (asked_to_stop()) comm::send_notice(comm, comm::Notice::stop);
     return false;
   });

@@ -19,7 +19,7 @@ namespace tally::app {
 // Throws StopRequested on all ranks where one was asked to stop and the run can go on later: what
 // was done is kept in the folder of the result, but for a watch, which begins anew with the
 // checkpoint. Throws AgreedFailure where a watch finds outputs that are not finite, and
-// comm::PeerFailed on rank 0. What else it throws must end the MPI job.
+// comm::PeerFailed where a peer has failed. What else it throws must end the MPI job.
 LocalSamples loop_on_all_ranks(const comm::Communicator& comm, const EvaluationSession& session,
                                report::EventLog* events, Phases& phases, Notes& notes);
 

@@ -28,7 +28,7 @@ class ProgressKeeper final : public LoopObserver {
 
   void range_begins(plan::BatchRange batches, const LocalSamples& before) override;
   // Throws StopRequested where this rank or another one was asked to stop, once what is complete
-  // has been kept; on rank 0 comm::PeerFailed.
+  // has been kept; comm::PeerFailed where a peer has failed.
   void batch_done(std::int64_t samples_done, const exact::State& state) override;
   void blocks_done(const evaluate::LoopStats& stats, const exact::State& state) override;
   bool wants_whole_blocks() override;

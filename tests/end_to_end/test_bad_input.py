@@ -252,7 +252,7 @@ mount -t tmpfs -o size=$1k disk "$0" || exit 99
 shift
 "$@"
 code=$?
-ls -A "$0"
+ls -A -I run.error.json "$0"
 exit $code
 """
 

@@ -8,18 +8,18 @@
 namespace tally::comm {
 
 enum class Notice {
-  stop = 1,  // to all other ranks: end the loop, and keep what was done
-  failed,    // to rank 0: this rank ends the job, for it failed where nobody else notices
+  stop = 1,  // end the loop, and keep what was done
+  failed,    // this rank ends the job, for it failed where nobody else notices
 };
 
-// Not collective. Returns at once, also where a rank never looks for it. A second notice of one
-// kind is not sent.
+// Not collective. To all other ranks. Returns at once, also where a rank never looks for it. A
+// second notice of one kind is not sent.
 void send_notice(const Communicator& comm, Notice notice);
 
 // Not collective. Whether a notice of this kind has come.
 bool has_notice(const Communicator& comm, Notice notice);
 
-// Thrown on rank 0 where it has the notice that a peer failed, which ends the job.
+// Thrown where a rank has the notice that a peer failed, which ends the job.
 struct PeerFailed {};
 
 // Collective. Takes the stop notices that are still under way, so that none is left when MPI ends,

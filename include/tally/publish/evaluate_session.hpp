@@ -20,8 +20,8 @@ void require_unchanged_data(const comm::Communicator& comm, const EvaluationSess
 // session.output.folder; returns its report on rank 0, with the session's notes and what the
 // evaluation adds to them. Throws, on all ranks, StopRequested where one was asked to stop:
 // progress is left behind, by a watch nothing; and of a watch AgreedFailure where outputs were not
-// finite. comm::PeerFailed on rank 0, and what else it throws beside AgreedFailure, must end the
-// MPI job.
+// finite. comm::PeerFailed where a peer has failed, and what else it throws beside AgreedFailure,
+// must end the MPI job.
 std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm,
                                                   const EvaluationSession& session, Phases& phases,
                                                   Notes& notes);

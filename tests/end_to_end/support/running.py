@@ -30,8 +30,10 @@ def ranks_of(launcher: subprocess.Popen, binary: Path) -> list[int]:
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 if os.path.samefile(child / "exe", binary):
                     settings = (child / "environ").read_text().split("\0")
-                    (rank,) = (entry for entry in settings if entry.startswith("OMPI_COMM_WORLD_RANK="))
-                    found[int(rank.partition("=")[2])] = int(child.name)
+                    # A process that tally itself has started, without a launcher, has no rank.
+                    for entry in settings:
+                        if entry.startswith("OMPI_COMM_WORLD_RANK="):
+                            found[int(entry.partition("=")[2])] = int(child.name)
     return [found[rank] for rank in sorted(found)]
 
 
