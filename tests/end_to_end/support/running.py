@@ -45,10 +45,20 @@ def _has_got(pid: int, sent: signal.Signals) -> bool:
     return "T" not in status["State"] or bool(int(status["ShdPnd"], 16) >> (sent - 1) & 1)
 
 
+def _is_held(pid: int) -> bool:
+    """All its threads: one that goes on for a moment could handle a signal that comes meanwhile."""
+    try:
+        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
+
+
 def send_while_held(process: subprocess.Popen, ranks: list[int], *sent: signal.Signals) -> None:
     """Signals to a job, the last of which reaches its ranks before they go on: Open MPI's mpirun sends them there."""
     for rank in ranks:
         os.kill(rank, signal.SIGSTOP)
+    wait_until(lambda: all(map(_is_held, ranks)), process)
     for one in sent:
         process.send_signal(one)
     wait_until(lambda: all(_has_got(rank, sent[-1]) for rank in ranks), process)
