@@ -19,6 +19,8 @@
 #include <string_view>
 #include <utility>
 
+#include <tally/base/error.hpp>
+
 #include "removal.hpp"
 
 namespace tally {
@@ -48,9 +50,6 @@ constexpr std::array kEndingSignals{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 constexpr std::string_view kRemovedLine = "tally: interrupted; the incomplete result was removed\n";
 constexpr std::string_view kKeptLine =
     "tally: interrupted; the progress is kept, and --resume goes on from it\n";
-
-// EX_TEMPFAIL of sysexits.h (docs/contracts.md).
-constexpr int kResumableCode = 75;
 
 std::atomic<bool> is_held = false;
 std::atomic<int> came_while_held = 0;
@@ -97,7 +96,7 @@ extern "C" void remove_and_die(int signal_number) {
     const auto line = done == Cleanup::has_progress ? kKeptLine : kRemovedLine;
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   }
-  if (done == Cleanup::has_progress) ::_exit(kResumableCode);
+  if (done == Cleanup::has_progress) ::_exit(kResumableExitCode);
   die_of(signal_number);
 }
 
@@ -211,10 +210,9 @@ void handle_interrupts(void (*handler)(int)) {
   if (!only_asks) set_handlers(handler);
 }
 
-// SIGTERM from the launcher could not be told from one that says that a thread of the launcher has
-// ended, and so it is launcher_signal().
-// The kernel sends it when the thread ends that started this process: Open MPI's launcher starts
-// many ranks by threads that do not last.
+// The kernel sends launcher_signal() when the thread ends that started this process: Open MPI's
+// launcher starts many ranks by threads that do not last, so that this is no sign of its end yet.
+// By SIGTERM in its place nobody could say whether the launcher had sent it.
 extern "C" void end_without_launcher(int) {
   // Without it Open MPI soon ends the process itself, so that no batch can be awaited.
   if (::getppid() != launcher.load()) do_as_last_resort(SIGTERM);

@@ -20,7 +20,7 @@
 namespace tally::app {
 namespace {
 
-// These are the values of ErrorKind, and kResumable of the room watch_command.
+// These are the values of ErrorKind, and kResumableExitCode.
 constexpr std::string_view kExitCodes =
     "Exit codes: 0 ok, 2 usage, 3 data set, 4 model, 5 environment or GPU, 6 output,\n"
     "7 numeric (NaN or Inf from the model), 9 internal, 75 stopped on request (watch). Every rank "

@@ -81,9 +81,6 @@ void run_compare(const std::vector<std::string>& arguments) {
 
 namespace {
 
-// The exit code of a run that was asked to stop and can go on later (docs/contracts.md):
-// EX_TEMPFAIL of sysexits.h.
-constexpr int kResumable = 75;
 constexpr std::string_view kResultIsThere = "The result itself is complete.";
 
 void print_result(const report::RunReport& report, const EvaluationSession& session) {
@@ -129,7 +126,7 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   try {
     report = evaluate_session(comm, session, phases, notes);
   } catch (const StopRequested&) {
-    return kResumable;
+    return kResumableExitCode;
   }
   comm::agree_on(comm, [&] {
     if (report) print_result(*report, session);

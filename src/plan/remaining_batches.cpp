@@ -11,17 +11,11 @@ namespace tally::plan {
 namespace {
 
 void require_whole_blocks(const BatchGrid& grid, const std::vector<DoneBatches>& done) {
-  const auto is_border = [&](std::int64_t batch) {
-    return batch % grid.batches_per_block() == 0 || batch == grid.num_batches();
-  };
   std::int64_t end = 0;
   for (const auto& [batches, part] : done) {
-    const bool fits = batches.first >= end && batches.count > 0 &&
-                      batches.count <= grid.num_batches() - batches.first &&
-                      is_border(batches.first) && is_border(batches.end());
-    if (!fits) {
+    if (batches.first < end || !are_whole_blocks(grid, batches)) {
       throw Error(ErrorKind::internal,
-                  format("batches {} + {} of part {} are not whole blocks of {} batches",
+                  format("batches {} + {} of part {} are done twice, or no whole blocks of {}",
                          batches.first, batches.count, part, grid.num_batches()));
     }
     end = batches.end();
@@ -29,6 +23,15 @@ void require_whole_blocks(const BatchGrid& grid, const std::vector<DoneBatches>&
 }
 
 }  // namespace
+
+bool are_whole_blocks(const BatchGrid& grid, BatchRange batches) {
+  const auto is_border = [&](std::int64_t batch) {
+    return batch % grid.batches_per_block() == 0 || batch == grid.num_batches();
+  };
+  return batches.first >= 0 && batches.count > 0 && batches.first <= grid.num_batches() &&
+         batches.count <= grid.num_batches() - batches.first && is_border(batches.first) &&
+         is_border(batches.end());
+}
 
 RemainingBatches::RemainingBatches(const BatchGrid& grid, std::vector<DoneBatches> done)
     : grid_(grid), done_(std::move(done)) {

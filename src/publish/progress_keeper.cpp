@@ -10,17 +10,6 @@
 #include <tally/trace/span_recording.hpp>
 
 namespace tally::app {
-namespace {
-
-resume::RecordColumns columns_of(const EvaluationSession& session) {
-  const auto capabilities = session.scoring.capabilities();
-  const bool has_units = capabilities.has_units() || capabilities.detections != nullptr;
-  return {has_units ? std::vector<predictions::ColumnSpec>() : session.scoring.task->columns(),
-          session.scoring.task->sample_columns()};
-}
-
-}  // namespace
-
 ProgressKeeper::ProgressKeeper(const comm::Communicator& comm, const EvaluationSession& session,
                                const RunFacts& facts, LoopObserver& inner)
     : comm_(comm),
@@ -28,18 +17,15 @@ ProgressKeeper::ProgressKeeper(const comm::Communicator& comm, const EvaluationS
       inner_(inner),
       identity_(to_text(facts)),
       is_sorted_(session.plan.grid->batches_per_block() > 1),
-      writer_(progress_folder(session), {session.attempt, comm.rank()}, columns_of(session)) {}
+      writer_(progress_folder(session), {session.attempt, comm.rank()},
+              {loop_columns(session), session.scoring.task->sample_columns()}) {}
 
 void ProgressKeeper::range_begins(plan::BatchRange batches, const LocalSamples& before) {
   inner_.range_begins(batches, before);
   end_range();
   before_ = &before;
   range_ = batches;
-  base_ = Point{.samples = 0,
-                .state = before.state,
-                .observations = {.not_finite = before.loop.stats.not_finite,
-                                 .pixels = before.loop.stats.pixels,
-                                 .first_batch = before.loop.first_batch}};
+  base_ = point_of(before);
 }
 
 void ProgressKeeper::end_range() {
@@ -81,6 +67,14 @@ bool ProgressKeeper::is_to_stop() {
 bool ProgressKeeper::is_due() {
   const double interval_s = session_.config.files.checkpoint_every_s;
   return interval_s > 0 && !failure_ && since_kept_.elapsed_s() >= interval_s && !writer_.is_busy();
+}
+
+ProgressKeeper::Point ProgressKeeper::point_of(const LocalSamples& samples) {
+  return {.samples = 0,
+          .state = samples.state,
+          .observations = {.not_finite = samples.loop.stats.not_finite,
+                           .pixels = samples.loop.stats.pixels,
+                           .first_batch = samples.loop.first_batch}};
 }
 
 ProgressKeeper::Point ProgressKeeper::point_at(const evaluate::LoopStats& stats,
@@ -149,11 +143,7 @@ void ProgressKeeper::ranges_end(const LocalSamples& all) {
   if (before_ == nullptr) return;
   end_range();
   range_ = {};
-  base_ = Point{.samples = 0,
-                .state = all.state,
-                .observations = {.not_finite = all.loop.stats.not_finite,
-                                 .pixels = all.loop.stats.pixels,
-                                 .first_batch = all.loop.first_batch}};
+  base_ = point_of(all);
 }
 
 void ProgressKeeper::keep_all(const LocalSamples& all, bool always) {

@@ -55,6 +55,7 @@ class ProgressKeeper final : public LoopObserver {
   };
 
   bool is_due();
+  static Point point_of(const LocalSamples& samples);
   Point point_at(const evaluate::LoopStats& stats, const exact::State& state) const;
   void end_range();
   plan::BatchRange batches_up_to(std::int64_t samples) const;

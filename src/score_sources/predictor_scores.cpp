@@ -149,13 +149,8 @@ void run_range(const EvaluationSession& session, plan::BatchRange batches, LoopO
 // Evaluates this rank's slice.
 LocalSamples run_loop(const EvaluationSession& session, LoopObserver& observer) {
   const WorkScope data(printable(format("data set '{}'", session.config.files.data)));
-  // Where units or matched detections are scored, records are made after the loop, and the loop
-  // itself writes none.
-  const bool has_units = session.scoring.capabilities().has_units() ||
-                         session.scoring.capabilities().detections != nullptr;
-  LocalSamples result = empty_samples(
-      session, has_units ? std::vector<predictions::ColumnSpec>() : session.scoring.task->columns(),
-      session.scoring.task->sample_columns());
+  LocalSamples result =
+      empty_samples(session, loop_columns(session), session.scoring.task->sample_columns());
   // A watch evaluates one data set many times, and its counter goes on.
   const std::int64_t bytes_before = session.data.set->bytes_read();
   for (const plan::Segment& segment : session.plan.segments) {

@@ -49,6 +49,12 @@ LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
                      .loop = std::move(samples.loop)});
 }
 
+std::vector<predictions::ColumnSpec> loop_columns(const EvaluationSession& session) {
+  const auto capabilities = session.scoring.capabilities();
+  if (capabilities.has_units() || capabilities.detections != nullptr) return {};
+  return session.scoring.task->columns();
+}
+
 LocalSamples empty_samples(const EvaluationSession& session,
                            std::vector<predictions::ColumnSpec> log,
                            std::vector<predictions::ColumnSpec> retained) {

@@ -52,13 +52,8 @@ Progress progress_from(const Json& json) {
 }
 
 bool fits(const Progress& progress, const plan::BatchGrid& grid) {
-  const auto is_border = [&](std::int64_t batch) {
-    return batch % grid.batches_per_block() == 0 || batch == grid.num_batches();
-  };
   return std::ranges::all_of(progress.done, [&](const plan::BatchRange& range) {
-    return range.first >= 0 && range.count > 0 && range.first <= grid.num_batches() &&
-           range.count <= grid.num_batches() - range.first && is_border(range.first) &&
-           is_border(range.end());
+    return plan::are_whole_blocks(grid, range);
   });
 }
 

@@ -24,10 +24,6 @@
 namespace tally::app {
 namespace {
 
-// The exit code of a watch that was asked to stop and can go on later (docs/contracts.md):
-// EX_TEMPFAIL of sysexits.h.
-constexpr int kResumable = 75;
-
 // Collective. What rank 0 finds to do, on every rank; the others sleep until then.
 WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchCoordinator>& root) {
   std::optional<Error> failure;
@@ -134,7 +130,7 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
       if (root) root->finish(is_resumable);
       if (!is_resumable) console::require_written("The results of the watch are complete.");
     });
-    return is_resumable ? kResumable : 0;
+    return is_resumable ? kResumableExitCode : 0;
   }
 }
 

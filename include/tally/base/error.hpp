@@ -20,6 +20,10 @@ enum class ErrorKind : int {
   internal = 9,     // a defect of Tally itself
 };
 
+// The exit code of a run that was asked to stop and can go on later (docs/contracts.md):
+// EX_TEMPFAIL of sysexits.h.
+inline constexpr int kResumableExitCode = 75;
+
 inline constexpr int exit_code(ErrorKind kind) { return static_cast<int>(kind); }
 
 // A failure that one line explains to the user: the problem, with the object's name, what was

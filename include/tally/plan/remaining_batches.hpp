@@ -23,6 +23,9 @@ struct Segment {
   std::optional<std::int64_t> part;  // none: to be evaluated
 };
 
+// Whether these are batches of the grid, at least one, that make whole blocks.
+bool are_whole_blocks(const BatchGrid& grid, BatchRange batches);
+
 // Of a whole grid. `done` is made of whole blocks, and no batch is in it twice; Error(internal)
 // otherwise. A run without progress has nothing done, and the slices are those of the grid.
 class RemainingBatches {

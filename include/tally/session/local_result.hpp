@@ -78,6 +78,10 @@ predictions::PredictionLog empty_log(const EvaluationSession& session,
 LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
                     predictions::PredictionLog retained);
 
+// Columns of the records that the loop itself makes: none where these are made after it, of units
+// or of matched detections.
+std::vector<predictions::ColumnSpec> loop_columns(const EvaluationSession& session);
+
 // Nothing counted and nothing recorded, in logs of these columns.
 LocalSamples empty_samples(const EvaluationSession& session,
                            std::vector<predictions::ColumnSpec> log,
