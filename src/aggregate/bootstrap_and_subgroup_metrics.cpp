@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -53,8 +54,10 @@ void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& sess
                                              std::min(at_once, all - first));
     reduce_all(comm, session, states);
     if (!comm.is_root()) continue;
-    for (const auto& state : states)
+    for (const auto& state : states) {
       add_values(session.scoring.task->finalize_resampled(state), replicates);
+      made_progress();
+    }
   }
   add_intervals(session, replicates, results);
 }

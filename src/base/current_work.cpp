@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/base/current_work.hpp>
 
-#include <unistd.h>
-
 #include <atomic>
 #include <exception>
+
+#include <tally/base/activity.hpp>
+
+#include "main_thread.hpp"
 
 namespace tally {
 namespace {
@@ -21,12 +23,11 @@ static_assert(std::atomic<WorkScope*>::is_always_lock_free);
 std::atomic<bool> has_left = false;
 WorkText left_object;
 
-bool is_main_thread() noexcept { return ::gettid() == ::getpid(); }
-
 }  // namespace
 
 struct WorkReader {
   static void set(WorkScope* scope) noexcept {
+    made_progress();  // first: what another thread reads meanwhile, it drops by that
     innermost = scope;
     if (is_main_thread()) innermost_of_main.store(scope);
   }
@@ -40,6 +41,7 @@ struct WorkReader {
 };
 
 void begin_phase(const char* name) noexcept {
+  made_progress();
   phase_under_way.store(name);
   has_left.store(false);
 }
@@ -61,6 +63,7 @@ WorkScope::~WorkScope() {
 }
 
 void note_samples(std::int64_t first, std::int64_t count) noexcept {
+  made_progress();
   if (innermost == nullptr) return;
   innermost->first_ = first;
   innermost->num_samples_ = count;

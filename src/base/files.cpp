@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -17,13 +19,20 @@
 #include <tally/base/printable.hpp>
 
 namespace tally {
+namespace {
+
+// A piece that has been moved is progress (activity.hpp): it must not take long, on any disk.
+constexpr std::size_t kMostAtOnce = std::size_t{32} << 20;
+
+}  // namespace
 
 void DescriptorTraits::close(Handle descriptor) noexcept { ::close(descriptor); }
 
 std::string read_at(int descriptor, std::int64_t offset, std::span<std::byte> out) {
-  // Linux gives at most about 2 GiB in one call, and some file systems give less.
+  // Some file systems give less than was asked for.
   while (!out.empty()) {
-    const ssize_t got = ::pread(descriptor, out.data(), out.size(), offset);
+    const ActivityScope reading(Activity::read);
+    const ssize_t got = ::pread(descriptor, out.data(), std::min(out.size(), kMostAtOnce), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_text(errno);
     if (got == 0) return "the file ends early";
@@ -35,7 +44,9 @@ std::string read_at(int descriptor, std::int64_t offset, std::span<std::byte> ou
 
 std::string write_at(int descriptor, std::int64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
+    const ActivityScope writing(Activity::other);
+    const ssize_t put =
+        ::pwrite(descriptor, bytes.data(), std::min(bytes.size(), kMostAtOnce), offset);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) return errno_text(errno);
     offset += put;
@@ -147,7 +158,9 @@ std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::stri
   std::vector<std::byte> bytes(to_size(file.bytes));
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t got = ::read(file.descriptor.get(), bytes.data() + done, bytes.size() - done);
+    const ActivityScope reading(Activity::read);
+    const ssize_t got = ::read(file.descriptor.get(), bytes.data() + done,
+                               std::min(bytes.size() - done, kMostAtOnce));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw source.failure(errno);
     if (got == 0) {

@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/unique_handle.hpp>
@@ -105,6 +106,7 @@ Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 Sha256::~Sha256() = default;
 
 void Sha256::update(std::span<const std::byte> bytes) {
+  made_progress();
   require(EVP_DigestUpdate(context_->evp.get(), bytes.data(), bytes.size()));
   record(bytes);
 }

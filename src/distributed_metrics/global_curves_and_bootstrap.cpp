@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
@@ -131,6 +132,7 @@ void compute_values(const Turns& turns, std::span<const std::int64_t> batch,
     bins.fill(batch.subspan(to_size(i) * num_bins, num_bins), curves);
     rule.compute(curves, found);
     shared.set(turns.first_replicate + i, found);
+    made_progress();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/current_work.hpp>
@@ -82,6 +83,7 @@ class Pipeline {
   }
 
   void start(const data::Batch& batch) {
+    const ActivityScope step(Activity::step);
     note_samples(batch.samples.first, batch.samples.count);
     InFlightBatch& slot = ring_[started_++ % ring_.size()];
     const trace::BatchId of_batch{batch.index, batch.samples.count};
@@ -154,6 +156,7 @@ class Pipeline {
   const InFlightBatch& latest() const { return ring_[(started_ - 1) % ring_.size()]; }
 
   void complete() {
+    const ActivityScope step(Activity::step);
     InFlightBatch& slot = oldest();
     {
       const Span span(Kind::loop, "wait_for_device", slot.of_batch, &stats_.device_wait_s);
@@ -172,6 +175,7 @@ class Pipeline {
       stats_.first_batch_samples = slot.of_batch.samples;
       stats_.first_batch_s = watch_.elapsed_s();
     }
+    note_pace(stats_.samples, watch_.elapsed_s());
     const Span span(Kind::loop, "progress", slot.of_batch);
     inputs_.observer.batch_done(stats_.samples, counts_.counted_so_far());
     const bool is_exact = inputs_.stream.device().kind == DeviceKind::cpu && slot.ends_block;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/poisson_weight.hpp>
 
@@ -72,6 +73,7 @@ void for_each_window(const RetainedSamples& retained, const VisitWindow& visit) 
   std::vector<std::int64_t> next_elements(num_columns);
   const std::int64_t rows = window_rows(retained);
   for (std::int64_t first = 0; first < log.num_rows(); first += rows) {
+    made_progress();
     window.num_rows = std::min(rows, log.num_rows() - first);
     for (std::size_t c = 0; c < num_columns; ++c) {
       if (log.columns()[c].ragged) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
@@ -80,6 +81,7 @@ void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::b
     fail(impl_->subject, about.path,
          format("cannot be read, rows {} to {} ({})", first, first + count - 1, problem));
   }
+  const ActivityScope reading(Activity::read);
   const auto lock = lock_library();
   const Selection selection = select_rows(about.shape, first, count);
   check(H5Dread(impl_->id.get(), type_id(about.element), selection.memory.get(),
@@ -131,6 +133,7 @@ std::int64_t Dataset::raw_chunk_bytes(std::int64_t chunk) const {
 }
 
 std::uint32_t Dataset::read_raw_chunk(std::int64_t chunk, std::vector<std::byte>& bytes) const {
+  const ActivityScope reading(Activity::read);
   const auto lock = lock_library();
   bytes.resize(to_size(impl_->stored_bytes(chunk)));
   const auto corner = corner_of(info(), chunk);

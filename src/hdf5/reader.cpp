@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
@@ -63,6 +64,7 @@ std::int64_t size_of_file(const Subject& subject) {
 }
 
 File open_file(const Subject& subject, std::int64_t file_bytes) {
+  const ActivityScope reading(Activity::read);
   const auto lock = lock_library();
   const Properties access = read_access(subject);
   const std::string name = subject.path.string();

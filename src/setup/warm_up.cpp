@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include <tally/base/activity.hpp>
+#include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
@@ -51,6 +53,7 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
   comm::agree_on(comm, [&] {
     with_model_in_errors(session, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
+      const std::int64_t began_ns = now_ns();
       // Each predictor says which type an image should have, so that the bindings are made anew
       // with it.
       *session.execution.inputs = inputs_for(session, session.execution.batch_size);
@@ -65,6 +68,8 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
         throw Error(ErrorKind::model, format("{} Batches of {} samples run", error.what(), *size),
                     format("Run with --batch-size {}, or export the model for any size.", *size));
       }
+      // The first step of the loop is not to be the first that its limit is measured by.
+      note_step(now_ns() - began_ns);
     });
   });
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/console.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -132,6 +133,7 @@ WatchStep WatchCoordinator::next() {
   // A signal ends the wait early. --poll is at most 1e6 seconds, which as milliseconds fit an int.
   const double rest_s = std::min(folder_.next_scan_s(), limit_s_ - longest_s_) - process_age_s();
   if (!asked_to_stop() && rest_s > 0) {
+    const ActivityScope waiting(Activity::idle);
     ::poll(nullptr, 0, static_cast<int>(std::ceil(rest_s * 1e3)));
   }
   return WatchStep::poll_later;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/current_work.hpp>
@@ -196,6 +197,9 @@ const Batch* BatchReader::Impl::next() {
   }
   if (num_taken == slice.count) return nullptr;
   const std::size_t slot = to_size(num_taken) % slots.size();
+  const auto awaited = grid.samples_of(slice.first + num_taken);
+  note_samples(awaited.first, awaited.count);
+  const ActivityScope waiting(Activity::read);
   const Stopwatch watch;
   // The number in `filled` tells this batch from an older one in the same slot. Batches before the
   // first that failed are still handed out: all of them were begun.

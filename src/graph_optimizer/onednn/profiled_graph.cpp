@@ -7,6 +7,8 @@
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/runtime/profiling_record.h>
 
+#include <tally/base/activity.hpp>
+
 #include "onednn/copies_for_layout.hpp"
 #include "passes/jit_graph.hpp"
 
@@ -64,6 +66,7 @@ bool is_dense(const torch::jit::Value* value) {
 
 c10::IValue run_code(const torch::jit::Code& code, torch::jit::Stack inputs) {
   torch::jit::InterpreterState(code).run(inputs);
+  made_progress();  // many such runs make one warm-up
   // The interpreter leaves the results on the stack. Several of them are what forward() returns as
   // a tuple.
   if (inputs.size() == 1) return std::move(inputs.front());
