@@ -70,14 +70,6 @@ bool is_stack_overflow(const siginfo_t& info) noexcept {
          at < end + kNear;
 }
 
-// Among the ranks of the node, of which several may die of the same.
-bool may_speak() noexcept {
-  int* const claim = failure_claim.load();
-  int first = 0;
-  return claim == nullptr ||
-         std::atomic_ref(*claim).compare_exchange_strong(first, exit_code(ErrorKind::internal));
-}
-
 class Host {
  public:
   Host() noexcept {
@@ -104,7 +96,8 @@ void begin_line(Line& line, ErrorKind kind, std::string_view host) noexcept {
 
 void report_death(ErrorKind kind, int code, std::string_view signal, std::string_view cause,
                   std::string_view next_step) noexcept {
-  if (!may_speak()) return;
+  // Several ranks of the node may die of the same.
+  if (claim_failure(exit_code(ErrorKind::internal)) != 0) return;
   const Host host;
   Line line;
   begin_line(line, kind, host.name());
@@ -239,6 +232,23 @@ void name_rank_of_failures(int rank, int world_size) noexcept {
 RankOfFailures rank_of_failures() noexcept { return {own_rank.load(), own_world_size.load()}; }
 
 void share_failure_claim(int* word) noexcept { failure_claim.store(word); }
+
+int claim_failure(int code) noexcept {
+  int* const claim = failure_claim.load();
+  int first = 0;
+  if (claim != nullptr) std::atomic_ref(*claim).compare_exchange_strong(first, code);
+  return first;
+}
+
+int claimed_failure() noexcept {
+  int* const claim = failure_claim.load();
+  return claim == nullptr ? 0 : std::atomic_ref(*claim).load();
+}
+
+void end_process(int code) noexcept {
+  remove_unfinished();
+  std::_Exit(code);
+}
 
 void record_failures(void (*new_recorder)(const FailureRecord&) noexcept) noexcept {
   recorder.store(new_recorder);

@@ -209,7 +209,7 @@ int run_job(const std::function<int(const comm::Communicator&)>& command, int& a
   } catch (const comm::AgreedFailure& failure) {
     return exit_code(failure.kind);
   } catch (const comm::PeerFailed&) {
-    comm::end_with_peer(world);
+    comm::end_with_peer();
   } catch (...) {
     comm::fail_job(world, current_error());
   }

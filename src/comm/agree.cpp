@@ -144,7 +144,7 @@ void agree(const Communicator& comm, const std::optional<Error>& local) {
 void fail_job(const Communicator& comm, const Error& error) {
   notify_peers(comm);
   const int code = exit_code(error.kind());
-  const int first = comm.claim_failure(code);
+  const int first = claim_failure(code);
   if (first == 0) {
     print_failure(comm, error);
     record(parts_of(error), comm.rank(), code);
@@ -156,10 +156,10 @@ void fail_job(const Communicator& comm, const Error& error) {
   abort_job(first);
 }
 
-void end_with_peer(const Communicator& comm) {
+void end_with_peer() {
   std::this_thread::sleep_for(kPatience);
   // A peer on another node claims nothing here.
-  const int first = comm.claim_failure(exit_code(ErrorKind::internal));
+  const int first = claim_failure(exit_code(ErrorKind::internal));
   abort_job(first == 0 ? exit_code(ErrorKind::internal) : first);
 }
 

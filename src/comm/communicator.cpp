@@ -2,19 +2,20 @@
 #include <tally/comm/communicator.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/trace/span_recording.hpp>
 
+#include "collective_scope.hpp"
 #include "mpi_handles.hpp"
+#include "node_memory.hpp"
 
 namespace tally::comm {
 namespace {
@@ -25,13 +26,14 @@ template <class Step>
 void in_pieces(std::int64_t num_elements, std::int64_t max_piece, const Step& step) {
   for (std::int64_t offset = 0; offset < num_elements; offset += max_piece) {
     step(offset, checked_cast<int>(std::min(max_piece, num_elements - offset)));
+    made_progress();
   }
 }
 
 template <class Bytes>  // a string or a vector of bytes
 void broadcast_resizing(const Communicator& comm, const Communicator::Impl& impl, Bytes& bytes,
                         int root = 0) {
-  const trace::Span span(trace::Kind::collective, "broadcast");
+  const CollectiveScope scope("broadcast");
   auto num_bytes = checked_cast<std::int64_t>(bytes.size());
   impl.check(MPI_Bcast(&num_bytes, 1, MPI_INT64_T, root, impl.comm.get()), "MPI_Bcast");
   // A rank without memory must not leave the others waiting in the broadcast.
@@ -62,7 +64,7 @@ std::string Communicator::broadcast(std::string text, int root) const {
 }
 
 std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
-  const trace::Span span(trace::Kind::collective, "all_gather");
+  const CollectiveScope scope("all_gather");
   std::vector<std::int64_t> values(to_size(world_size()));
   impl_->check(
       MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, impl_->comm.get()),
@@ -87,7 +89,7 @@ std::vector<std::string> Communicator::gather(std::string_view text) const {
 }
 
 void Communicator::sum_in_place(std::span<std::int64_t> values) const {
-  const trace::Span span(trace::Kind::collective, "all_reduce");
+  const CollectiveScope scope("all_reduce");
   // Integers add up to the same bits in any order, so the pieces change nothing.
   in_pieces(std::ssize(values), impl_->max_piece, [&](std::int64_t offset, int count) {
     impl_->check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_INT64_T, MPI_SUM,
@@ -97,7 +99,7 @@ void Communicator::sum_in_place(std::span<std::int64_t> values) const {
 }
 
 std::int64_t Communicator::max(std::int64_t value) const {
-  const trace::Span span(trace::Kind::collective, "all_reduce");
+  const CollectiveScope scope("all_reduce");
   impl_->check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, impl_->comm.get()),
                "MPI_Allreduce");
   return value;
@@ -105,7 +107,7 @@ std::int64_t Communicator::max(std::int64_t value) const {
 
 std::optional<std::int64_t> Communicator::max_or_abandon(
     std::int64_t value, const std::function<bool()>& give_up) const {
-  const trace::Span span(trace::Kind::collective, "all_reduce");
+  const CollectiveScope scope("all_reduce");
   // The value lies on the heap and is given up together with the call: MPI may still write there.
   auto largest = std::make_unique<std::int64_t>(value);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -125,12 +127,12 @@ std::optional<std::int64_t> Communicator::max_or_abandon(
 }
 
 void Communicator::barrier() const {
-  const trace::Span span(trace::Kind::collective, "barrier");
+  const CollectiveScope scope("barrier");
   impl_->check(MPI_Barrier(impl_->comm.get()), "MPI_Barrier");
 }
 
 void Communicator::wait_for_root() const {
-  const trace::Span span(trace::Kind::collective, "wait_for_root");
+  const CollectiveScope scope("wait_for_root");
   constexpr std::chrono::milliseconds kNap{5};
   char word = 0;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -143,16 +145,9 @@ void Communicator::wait_for_root() const {
   }
 }
 
-int Communicator::claim_failure(int code) const {
-  if (impl_->failure_code == nullptr) return 0;
-  int first = 0;
-  // The word lies in memory that the ranks of the node share. One exchange decides which of several
-  // ranks that fail at once is the first.
-  std::atomic_ref(*impl_->failure_code).compare_exchange_strong(first, code);
-  return first;
+std::span<std::byte> Communicator::node_memory() const {
+  return memory_of_ranks(impl_->node_memory);
 }
-
-int* Communicator::failure_claim() const { return impl_->failure_code; }
 
 void Communicator::set_max_piece(std::int64_t elements) {
   // This is the largest power of two that an int holds.

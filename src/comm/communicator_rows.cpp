@@ -9,8 +9,8 @@
 #include <tally/comm/agree.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/windowed_gather.hpp>
-#include <tally/trace/span_recording.hpp>
 
+#include "collective_scope.hpp"
 #include "mpi_handles.hpp"
 
 namespace tally::comm {
@@ -54,7 +54,7 @@ std::int64_t checked_rows(const Communicator& comm, std::string_view call, std::
 void Communicator::gather_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                                std::span<const std::int64_t> rows_per_rank,
                                std::span<std::byte> received) const {
-  const trace::Span span(trace::Kind::collective, "gather");
+  const CollectiveScope scope("gather");
   const std::int64_t num_rows =
       checked_rows(*this, "gather_rows", std::ssize(local), row_bytes, rows_per_rank,
                    is_root() ? std::optional<std::int64_t>(std::ssize(received)) : std::nullopt);
@@ -80,7 +80,7 @@ void Communicator::gather_rows(std::span<const std::byte> local, std::int64_t ro
 void Communicator::all_gather_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                                    std::span<const std::int64_t> rows_per_rank,
                                    std::span<std::byte> received) const {
-  const trace::Span span(trace::Kind::collective, "all_gather");
+  const CollectiveScope scope("all_gather");
   const std::int64_t num_rows = checked_rows(*this, "all_gather_rows", std::ssize(local), row_bytes,
                                              rows_per_rank, std::ssize(received));
   if (num_rows * row_bytes == 0) return;
@@ -148,7 +148,7 @@ void for_each_part(const Round& round, std::int64_t row_bytes, const Move& move)
 std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> local,
                                                      std::int64_t row_bytes,
                                                      Counts rows_to_rank) const {
-  const trace::Span span(trace::Kind::collective, "all_to_all");
+  const CollectiveScope scope("all_to_all");
   if (row_bytes < 1 || std::ssize(rows_to_rank) != world_size() ||
       std::ssize(local) != total(rows_to_rank) * row_bytes) {
     throw Error(ErrorKind::internal, "all_to_all_rows: a buffer does not fit its number of rows");

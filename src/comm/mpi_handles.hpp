@@ -5,8 +5,10 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <span>
 
 #include <tally/base/unique_handle.hpp>
 #include <tally/comm/communicator.hpp>
@@ -30,16 +32,6 @@ struct TypeTraits {
 };
 using UniqueType = UniqueHandle<TypeTraits>;
 
-struct WindowTraits {
-  using Handle = MPI_Win;
-  static Handle invalid() noexcept { return MPI_WIN_NULL; }
-  // Collective too.
-  static void close(Handle window) noexcept {
-    if (std::uncaught_exceptions() == 0) MPI_Win_free(&window);
-  }
-};
-using UniqueWindow = UniqueHandle<WindowTraits>;
-
 // Throws Error(environment) with the call's name, the rank and MPI's own text, unless MPI_SUCCESS.
 void check_mpi(int code, const char* call, int rank);
 
@@ -49,10 +41,7 @@ struct Communicator::Impl {
   int world_size = 1;
   int local_rank = 0;
   int local_world_size = 1;
-  // Shared by the ranks of this node: the exit code of the failure that ends the job, 0 so far.
-  // Null where the node gives no shared memory.
-  UniqueWindow failure_window;
-  int* failure_code = nullptr;
+  std::span<std::byte> node_memory;  // node_memory.hpp
   // Below 2^31, the limit of MPI's int counts, with room for sums of two.
   std::int64_t max_piece = std::int64_t{1} << 28;
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/comm/mpi_runtime.hpp>
 
-#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <sstream>
 #include <string_view>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/fatal_signals.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/parse_number.hpp>
 
 #include "mpi_handles.hpp"
+#include "node_memory.hpp"
 
 namespace tally::comm {
 namespace {
@@ -70,28 +71,6 @@ void require_funneled(int provided) {
               "Use an MPI library built with thread support.");
 }
 
-// Collective over the ranks of the node. Not having it is no reason to fail: then two ranks that
-// fail at once may both print their line.
-void share_failure_code(Communicator::Impl& impl, MPI_Comm node) {
-  MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-  const MPI_Aint num_bytes = impl.local_rank == 0 ? sizeof(int) : 0;
-  int* mine = nullptr;
-  MPI_Win window = MPI_WIN_NULL;
-  int has_window = MPI_Win_allocate_shared(num_bytes, sizeof(int), MPI_INFO_NULL, node, &mine,
-                                           &window) == MPI_SUCCESS
-                       ? 1
-                       : 0;
-  impl.check(MPI_Allreduce(MPI_IN_PLACE, &has_window, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
-  if (has_window == 0) return;
-  impl.failure_window = UniqueWindow(window);
-  MPI_Aint size = 0;
-  int unit = 0;
-  impl.check(MPI_Win_shared_query(window, 0, &size, &unit, &impl.failure_code),
-             "MPI_Win_shared_query");
-  if (impl.local_rank == 0) std::atomic_ref(*impl.failure_code).store(0);
-  impl.check(MPI_Barrier(node), "MPI_Barrier");
-}
-
 // Collective over all ranks of the job. A communicator of our own, so that no message of the host
 // program can meet one of ours.
 std::unique_ptr<Communicator> duplicate_world() {
@@ -110,7 +89,7 @@ std::unique_ptr<Communicator> duplicate_world() {
   const UniqueComm node_owner(node);
   impl->check(MPI_Comm_rank(node, &impl->local_rank), "MPI_Comm_rank");
   impl->check(MPI_Comm_size(node, &impl->local_world_size), "MPI_Comm_size");
-  share_failure_code(*impl, node);
+  impl->node_memory = share_node_memory(*impl, node);
   return std::make_unique<Communicator>(std::move(impl));
 }
 
@@ -144,11 +123,12 @@ Runtime::Runtime(int* argc, char*** argv) : exceptions_at_start_(std::uncaught_e
     throw Error(ErrorKind::environment, *problem);
   }
   name_rank_of_failures(world_->rank(), world_->world_size());
-  share_failure_claim(world_->failure_claim());
+  share_failure_claim(claim_in(world_->impl().node_memory));
 }
 
 Runtime::~Runtime() {
-  share_failure_claim(nullptr);
+  // All ranks come here together, and some may get through while others hang.
+  const ActivityScope ending(Activity::other);
   world_.reset();
   const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
   if (owner_ == Owner::tally && !unwinding) MPI_Finalize();

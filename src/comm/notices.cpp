@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 
 #include "mpi_handles.hpp"
@@ -65,6 +66,7 @@ void settle_notices(const Communicator& comm) {
   const std::int64_t own = counts.sent > 0 ? 1 : 0;
   const auto senders = comm.all_gather(own);
   const auto all = std::accumulate(senders.begin(), senders.end(), std::int64_t{0});
+  const ActivityScope waiting(Activity::wait_for_ranks);
   while (counts.received < all - own) receive(impl, Notice::stop);
   counts = {};
 }

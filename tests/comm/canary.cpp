@@ -42,7 +42,7 @@ void run(const Communicator& world, const std::string& how) {
   // Rank 0 fails first and is slow to say so; the others fail before it has spoken.
   if (how == "slow_to_speak") {
     const Error error(ErrorKind::dataset, "planted");
-    if (world.is_root()) world.claim_failure(exit_code(error.kind()));
+    if (world.is_root()) claim_failure(exit_code(error.kind()));
     world.barrier();
     if (!world.is_root()) fail_job(world, Error(ErrorKind::numeric, "planted"));
     std::this_thread::sleep_for(std::chrono::milliseconds(500));

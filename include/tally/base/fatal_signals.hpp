@@ -35,11 +35,20 @@ RankOfFailures rank_of_failures() noexcept;
 // A word that the ranks of this node share, 0 while none has failed: the one that sets it
 // speaks, others end in silence. Null, as at first: this process alone speaks.
 void share_failure_claim(int* word) noexcept;
+// Claims that this rank's failure, with this exit code (not 0), ends the job: 0 if it is the first
+// to do so on its node, else the code of the first. Async-signal-safe.
+int claim_failure(int code) noexcept;
+// The code of the rank that did; 0 so far.
+int claimed_failure() noexcept;
 
 // `recorder` gets the failures that end the process, after their line and before anything is
 // removed: perhaps in a signal handler, so that it may call async-signal-safe functions alone.
 // Null, as at first: none gets them.
 void record_failures(void (*recorder)(const FailureRecord&) noexcept) noexcept;
+// Ends the process with this code from any thread, without unwinding: what is incomplete is removed
+// (interrupt.hpp), but no progress.
+[[noreturn]] void end_process(int code) noexcept;
+
 // Hands it a failure whose line is printed already.
 void record_failure(const FailureRecord& failure) noexcept;
 

@@ -38,7 +38,7 @@ std::string failure_line(const Error& error, int rank, int world_size, std::stri
 [[noreturn]] void fail_job(const Communicator& comm, const Error& error);
 
 // Not collective. Ends this process with the job, which a peer ends that has failed (PeerFailed).
-[[noreturn]] void end_with_peer(const Communicator& comm);
+[[noreturn]] void end_with_peer();
 
 // Collective. Passes if no rank failed; otherwise the first failing rank prints its line on stderr
 // and every rank throws AgreedFailure with that rank's kind.

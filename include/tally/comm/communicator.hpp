@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // This class is the group of ranks of a job, by which they exchange data. Every member function but
-// the getters, those of failures and set_max_piece() is collective; errors of MPI itself throw
+// the getters and set_max_piece() is collective; errors of MPI itself throw
 // Error(environment).
 #pragma once
 
@@ -15,6 +15,8 @@
 #include <vector>
 
 namespace tally::comm {
+
+inline constexpr std::size_t kNodeMemoryPerRank = 1024;
 
 class Communicator {
  public:
@@ -65,12 +67,9 @@ class Communicator {
   // some milliseconds after it.
   void wait_for_root() const;
 
-  // Not collective. Claims that this rank's failure, with this exit code (not 0), ends the job: 0
-  // if it is the first to do so on its node, else the code of the first.
-  int claim_failure(int code) const;
-  // The word that says so, shared by the ranks of the node, for signal handlers; null where there
-  // is none.
-  int* failure_claim() const;
+  // Memory that the ranks of this node share, kNodeMemoryPerRank bytes each, in their order: all
+  // zeros at first, and there until the process ends. Empty where the node has none.
+  std::span<std::byte> node_memory() const;
 
   // Largest number of elements (bytes, rows) in one MPI call, 1 to 2^30, the same on every rank.
   // The default, 2^28, suits everything but tests of the splitting.
