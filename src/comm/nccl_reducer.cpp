@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
@@ -33,6 +34,9 @@ struct PeerFailure : Error {
   using Error::Error;
 };
 
+// Where nothing is watched: longer than any job.
+constexpr std::chrono::duration<double> kWithoutLimit = std::chrono::hours(24 * 365);
+
 constexpr int kMajorStep = 10000;  // 22809 is 2.28.9
 
 std::int64_t seconds(std::chrono::nanoseconds time) {
@@ -43,6 +47,10 @@ std::int64_t seconds(std::chrono::nanoseconds time) {
 
 NcclPatience NcclPatience::of_this_machine() {
   NcclPatience patience;
+  // As a watchdog gives a call of MPI that all ranks are in.
+  const double limit_s = 2 * stall_limit();
+  patience.limit = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      limit_s > 0 ? std::chrono::duration<double>(limit_s) : kWithoutLimit);
   patience.now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
   patience.rest = [] { std::this_thread::sleep_for(std::chrono::microseconds(50)); };
   patience.aside = [](std::function<void()> work) { std::thread(std::move(work)).detach(); };
@@ -193,7 +201,7 @@ NcclReducer::Report NcclReducer::look(std::string_view phase,
   }
   if (patience_.now() - begin < patience_.limit) return {waiting, std::nullopt};
   return {without_cause,
-          Error(ErrorKind::environment,
+          Error(ErrorKind::stalled,
                 format("NCCL: {} did not end within {} s", phase, seconds(patience_.limit)),
                 kNextStep)};
 }
@@ -210,7 +218,7 @@ NcclReducer::Outcome NcclReducer::watch(std::string_view phase,
     if (!worst) {
       // At once, without unwinding: NCCL is left alone, and to free the GPU's memory would be to
       // wait for the addition that waits for that peer.
-      fail_job(comm_, Error(ErrorKind::environment,
+      fail_job(comm_, Error(ErrorKind::stalled,
                             format("NCCL: during {} a peer gave no answer for {} s; it hangs "
                                    "inside NCCL or its driver",
                                    phase, seconds(patience_.limit)),
@@ -263,7 +271,7 @@ void NcclReducer::abort() {
   });
   const auto begin = patience_.now();
   for (; !*is_done; patience_.rest()) {
-    if (patience_.now() - begin >= patience_.limit) abort_job(exit_code(ErrorKind::environment));
+    if (patience_.now() - begin >= patience_.limit) abort_job(exit_code(ErrorKind::stalled));
   }
 }
 

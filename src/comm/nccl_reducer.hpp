@@ -26,7 +26,8 @@ namespace tally::comm {
 
 // Time as the watch sees it; tests bring their own.
 struct NcclPatience {
-  // For one phase, and as much again for a peer that does not come to say how it went.
+  // For one phase, and as much again for a peer that does not come to say how it went. On a machine
+  // it is twice stall_limit() of base/activity.hpp.
   std::chrono::nanoseconds limit = std::chrono::seconds(120);
   std::function<std::chrono::nanoseconds()> now;          // monotonic
   std::function<void()> rest;                             // between two looks
@@ -45,9 +46,10 @@ struct NcclSizes {
 class NcclReducer final : public Reducer {
  public:
   // Collective. Agrees on the version of NCCL and makes the communicator; a state is added up in
-  // pieces. After a failure of one rank all throw AgreedFailure(environment), and
-  // the communicator is aborted. Where a peer does not answer at all, the job is ended by
-  // fail_job(), without another call of NCCL. `comm` must outlive the reducer.
+  // pieces. After a failure of one rank all throw AgreedFailure(environment), of which stalled is a
+  // phase that does not end in time, and the communicator is aborted. Where a peer does not answer
+  // at all, the job is ended by fail_job(), without another call of NCCL. `comm` must outlive the
+  // reducer.
   NcclReducer(const Communicator& comm, const device::Device& device, NcclCalls calls,
               NcclPatience patience = NcclPatience::of_this_machine(), NcclSizes sizes = {});
   // Collective, unless an exception unwinds: then peers may never come, and NCCL is left alone.

@@ -17,6 +17,7 @@ enum class ErrorKind : int {
   environment = 5,  // launcher, libraries, GPU
   output = 6,       // output folder or files
   numeric = 7,      // NaN or Inf where numbers are needed
+  stalled = 8,      // a rank was lost, or made no progress for too long
   internal = 9,     // a defect of Tally itself
 };
 
