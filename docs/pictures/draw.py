@@ -14,7 +14,7 @@ ROOMS = HERE.parents[1] / "src" / "rooms.txt"
 BANDS = {
     "commands": ["cli", "inspect", "watch_command"],
     "a run": ["publish", "setup", "score_sources", "aggregate", "session", "result_folder"],
-    "the loop and results": ["evaluate", "distributed_metrics", "compare", "report", "watch"],
+    "the loop and results": ["evaluate", "distributed_metrics", "watchdog", "compare", "report", "watch"],
     "what is evaluated": [
         "tasks", "metrics", "diagnosis", "ordered_metrics", "model", "graph_optimizer", "weights", "data", "preprocess",
         "predictions", "resume", "comm",

@@ -8,12 +8,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <future>
+#include <memory>
 #include <new>
+#include <system_error>
+#include <thread>
 
 #include <tally/base/current_work.hpp>
 #include <tally/base/error.hpp>
@@ -55,7 +60,9 @@ alignas(64) std::array<std::byte, kStackBytes> handler_stack;
 
 std::atomic<int> own_rank = -1;
 std::atomic<int> own_world_size = 1;
-std::atomic<int*> failure_claim = nullptr;
+// Of a process that shares none with others.
+int own_claim = 0;
+std::atomic<int*> failure_claim = &own_claim;
 std::atomic<void (*)(const FailureRecord&) noexcept> recorder = nullptr;
 std::atomic<pid_t> dying_thread = 0;
 std::atomic<std::uintptr_t> end_of_stack = 0;  // of the main thread: it grows down to here
@@ -231,22 +238,32 @@ void name_rank_of_failures(int rank, int world_size) noexcept {
 
 RankOfFailures rank_of_failures() noexcept { return {own_rank.load(), own_world_size.load()}; }
 
-void share_failure_claim(int* word) noexcept { failure_claim.store(word); }
+void share_failure_claim(int* word) noexcept {
+  if (word == nullptr) std::atomic_ref(own_claim).store(0);
+  failure_claim.store(word == nullptr ? &own_claim : word);
+}
 
 int claim_failure(int code) noexcept {
-  int* const claim = failure_claim.load();
   int first = 0;
-  if (claim != nullptr) std::atomic_ref(*claim).compare_exchange_strong(first, code);
+  std::atomic_ref(*failure_claim.load()).compare_exchange_strong(first, code);
   return first;
 }
 
-int claimed_failure() noexcept {
-  int* const claim = failure_claim.load();
-  return claim == nullptr ? 0 : std::atomic_ref(*claim).load();
-}
+int claimed_failure() noexcept { return std::atomic_ref(*failure_claim.load()).load(); }
 
-void end_process(int code) noexcept {
-  remove_unfinished();
+void end_process(int code, const std::function<void()>& first) {
+  constexpr std::chrono::seconds kPatience{5};
+  const auto end = std::make_shared<std::promise<void>>();
+  auto has_ended = end->get_future();
+  try {
+    std::thread([end, first] {
+      if (first) first();
+      remove_unfinished();
+      end->set_value();
+    }).detach();
+    has_ended.wait_for(kPatience);
+  } catch (const std::system_error&) {  // no more threads: there is nothing left to do
+  }
   std::_Exit(code);
 }
 

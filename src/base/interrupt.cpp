@@ -54,6 +54,7 @@ constexpr std::string_view kKeptLine =
 std::atomic<bool> is_held = false;
 std::atomic<int> came_while_held = 0;
 std::atomic<bool> is_dying = false;
+std::atomic<bool> has_removed = false;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 // Ends the process by the signal itself, so that its parent sees which signal ended it.
@@ -92,6 +93,7 @@ extern "C" void remove_and_die(int signal_number) {
   }
   if (is_dying.exchange(true)) return;  // the first signal removes, on whatever thread
   const Cleanup done = remove_listed();
+  has_removed.store(true);
   if (done != Cleanup::nothing_listed) {
     const auto line = done == Cleanup::has_progress ? kKeptLine : kRemovedLine;
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
@@ -221,7 +223,13 @@ extern "C" void end_without_launcher(int) {
 }  // namespace
 
 void remove_unfinished() noexcept {
-  if (!is_held.load() && !is_dying.exchange(true)) remove_listed();
+  if (is_held.load()) return;
+  if (!is_dying.exchange(true)) {
+    remove_listed();
+    has_removed.store(true);
+  }
+  // Another thread may be at it, and the process must not end meanwhile.
+  for (int ms = 0; ms < kPatienceMs && !has_removed.load(); ms += 10) ::poll(nullptr, 0, 10);
 }
 
 void remove_on_interrupt(const std::vector<std::filesystem::path>& files,

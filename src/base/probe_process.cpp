@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include <tally/base/blocked_signals.hpp>
 namespace tally {
 namespace {
 
@@ -37,23 +38,6 @@ constexpr std::size_t kMostSubjectBytes = std::size_t{64} << 10;
 constexpr std::size_t kMostAnswerBytes = PIPE_BUF;
 // What the usual main thread has. Where it has no limit, endless recursion would take all memory.
 constexpr rlim_t kStackBytes = rlim_t{8} << 20;
-
-// All signals but those that cannot be blocked wait while one lives. SIGSEGV and its like end a
-// process nevertheless.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 // Of a process that was just forked.
 void end_with(pid_t parent) {
@@ -231,7 +215,7 @@ ProbeProcess::ProbeProcess(const Attempt& attempt) {
   const UniqueDescriptor other(ends[1]);
   const pid_t self = ::getpid();
   // They stay blocked there: the process ends with this one, which signals may only ask to stop.
-  const BlockedSignals blocked;
+  const BlockedSignals blocked(FatalSignals::wait);
   process_ = ::fork();
   if (process_ == 0) {
     end_with(self);

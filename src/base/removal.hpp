@@ -5,7 +5,8 @@
 namespace tally {
 
 // Removes what remove_on_interrupt() lists; nothing while a HeldInterrupts lives, for what is half
-// done is put right by the next run, and nothing where a signal does so already. Async-signal-safe.
+// done is put right by the next run. Where a signal does so already, its end is awaited for a
+// while. Async-signal-safe.
 void remove_unfinished() noexcept;
 
 }  // namespace tally

@@ -43,6 +43,7 @@
 #include <tally/setup/open_session.hpp>
 #include <tally/setup/staging.hpp>
 #include <tally/watch_command/watch_command.hpp>
+#include <tally/watchdog/watchdog.hpp>
 
 #include "command_help.hpp"
 
@@ -201,9 +202,11 @@ int run_job(const std::function<int(const comm::Communicator&)>& command, int& a
   if (launcher_rank() == 0) {
     if (const auto note = comm::shared_memory_note()) log::note(*note);
   }
+  std::optional<watchdog::Watchdog> watchdog;  // it sees the end of MPI, too
   comm::Runtime runtime(&argc, &argv);
   const auto& world = runtime.world();
   log::set_verbosity(world.is_root() ? log::Verbosity::speaks : log::Verbosity::quiet);
+  watchdog.emplace(world);
   try {
     return command(world);
   } catch (const comm::AgreedFailure& failure) {

@@ -157,6 +157,10 @@ OptionTable all_run_options(RunConfig& run, std::string& config_file) {
       {kExecution, "threads", "N",
        "threads per rank; on CPUs each takes a piece of the batch if it can", "",
        whole_number(run.execution.threads, 1, kMaxThreads)},
+      {kExecution, "stall-limit", "S",
+       "seconds after which a rank whose reads and batches do not get on ends the job with code 8; "
+       "other steps get ten times as many; 0: never",
+       "", number(run.execution.stall_limit_s, 0.0, kMaxSeconds)},
       {kExecution, "read-threads", "N",
        "threads per rank that read; auto: 1 on CPUs, with a GPU the rank's cores, at most 8", "",
        or_word("auto", kAutoReadThreads, run.reading.threads,

@@ -26,14 +26,14 @@ constexpr const char* kData = "data set";
 
 // Paths, of whose files the digests count; where and how fast a run computes, which has no part in
 // its results; and what becomes of them. The size of batches counts as it is in force.
-constexpr std::array<std::string_view, 27> kFree{
+constexpr std::array<std::string_view, 28> kFree{
     "model",         "model-sha256",   "weights",       "weights-sha256",
     "weights-key",   "weights-prefix", "data",          "predictions",
     "output",        "overwrite",      "resume",        "checkpoint-every",
     "class-weights", "valid-classes",  "batch-size",    "tune",
     "cuda-graphs",   "device",         "reduce",        "check-reduction",
     "read-threads",  "stage",          "gather-window", "spill-dir",
-    "config",        "progress",       "trace"};
+    "config",        "progress",       "trace",         "stall-limit"};
 
 bool counts(std::string_view setting) { return std::ranges::count(kFree, setting) == 0; }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include <tally/aggregate/unit_aggregation.hpp>
+#include <tally/base/activity.hpp>
 #include <tally/base/build_info.hpp>
 #include <tally/base/current_work.hpp>
 #include <tally/base/error.hpp>
@@ -84,6 +85,7 @@ config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind 
   for (const auto& [name, value] : parsed.config.settings) text += format("{} = {}\n", name, value);
   comm::agree_same(comm, ErrorKind::usage, "the program or its settings", text);
   if (kind == config::RunKind::predictions) settle_scoring(parsed.config);
+  set_stall_limit(parsed.config.execution.stall_limit_s);
   return parsed.config;
 }
 

@@ -39,7 +39,7 @@ TEST(GeneralHelp, NamesEachCommandAndEachExitCode) {
   for (const std::string command : kCommands) EXPECT_THAT(text, HasSubstr("\n  tally " + command));
   for (const auto kind :
        {ErrorKind::usage, ErrorKind::dataset, ErrorKind::model, ErrorKind::environment,
-        ErrorKind::output, ErrorKind::numeric, ErrorKind::internal}) {
+        ErrorKind::output, ErrorKind::numeric, ErrorKind::stalled, ErrorKind::internal}) {
     const auto code = std::to_string(exit_code(kind)) + " ";
     EXPECT_TRUE(text.find(" " + code) != std::string::npos ||
                 text.find("\n" + code) != std::string::npos)

@@ -33,9 +33,5 @@ TEST(Help, FitsNinetyColumns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 90u) << line;
 }
 
-TEST(Help, HidesWhatDoesNotWorkYet) {
-  EXPECT_THAT(run_options_help(), ::testing::Not(HasSubstr("stall-limit")));
-}
-
 }  // namespace
 }  // namespace tally::config

@@ -129,6 +129,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"reduce", "auto"},
                                                                   {"check-reduction", "false"},
                                                                   {"threads", "1"},
+                                                                  {"stall-limit", "60"},
                                                                   {"read-threads", "auto"},
                                                                   {"stage", ""},
                                                                   {"save", "labels"},

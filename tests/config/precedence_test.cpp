@@ -53,6 +53,7 @@ const std::vector<Case> kCases{
     {"reduce", "mpi", "nccl", "auto", "auto"},
     {"check-reduction", "true", "false", "true", "false"},
     {"threads", "2", "3", "4", "1"},
+    {"stall-limit", "2", "0.5", "0", "60"},
     {"read-threads", "2", "3", "auto", "auto"},
     {"stage", "f", "e", "c", ""},
     {"save", "topk", "none", "logits,labels", "labels"},

@@ -4,6 +4,7 @@
 // remove what is incomplete (interrupt.hpp), and end the process as they would have.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 namespace tally {
@@ -33,7 +34,7 @@ struct RankOfFailures {
 RankOfFailures rank_of_failures() noexcept;
 
 // A word that the ranks of this node share, 0 while none has failed: the one that sets it
-// speaks, others end in silence. Null, as at first: this process alone speaks.
+// speaks, others end in silence. Null, as at first: this process has one of its own.
 void share_failure_claim(int* word) noexcept;
 // Claims that this rank's failure, with this exit code (not 0), ends the job: 0 if it is the first
 // to do so on its node, else the code of the first. Async-signal-safe.
@@ -45,9 +46,10 @@ int claimed_failure() noexcept;
 // removed: perhaps in a signal handler, so that it may call async-signal-safe functions alone.
 // Null, as at first: none gets them.
 void record_failures(void (*recorder)(const FailureRecord&) noexcept) noexcept;
-// Ends the process with this code from any thread, without unwinding: what is incomplete is removed
-// (interrupt.hpp), but no progress.
-[[noreturn]] void end_process(int code) noexcept;
+// Ends the process with this code from any thread, without unwinding: `first` is called, and what
+// is incomplete removed (interrupt.hpp), but no progress. A file system that does not answer holds
+// it up for some seconds only. Not for signal handlers.
+[[noreturn]] void end_process(int code, const std::function<void()>& first = {});
 
 // Hands it a failure whose line is printed already.
 void record_failure(const FailureRecord& failure) noexcept;

@@ -71,7 +71,8 @@ struct ExecutionOptions {
   std::string device = "auto";       // auto, cpu, cuda
   std::string reduce = "auto";       // auto, nccl, mpi
   bool check_reduction = false;
-  int threads = 1;  // per rank
+  int threads = 1;            // per rank
+  double stall_limit_s = 60;  // 0: nothing is watched
 };
 
 // How the data set is read.

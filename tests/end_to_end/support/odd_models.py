@@ -47,6 +47,20 @@ class Slow(nn.Module):
         return logits
 
 
+class SlowOnBright(nn.Module):
+    """Takes ten times as long where it sees a bright sample."""
+
+    def __init__(self, rounds: int) -> None:
+        super().__init__()
+        self.net = Slow(rounds)
+        self.ten = Slow(10 * rounds)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        if bool(image.max() > 2.5):
+            return self.ten(image)
+        return self.net(image)
+
+
 class Raising(nn.Module):
     """Slow, but raises when it sees a bright sample."""
 

@@ -54,11 +54,16 @@ def _is_held(pid: int) -> bool:
     return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
-def send_while_held(process: subprocess.Popen, ranks: list[int], *sent: signal.Signals) -> None:
-    """Signals to a job, the last of which reaches its ranks before they go on: Open MPI's mpirun sends them there."""
+def stop(process: subprocess.Popen, ranks: list[int]) -> None:
+    """Holds ranks of a job with SIGSTOP; returns when all their threads stand still."""
     for rank in ranks:
         os.kill(rank, signal.SIGSTOP)
     wait_until(lambda: all(map(_is_held, ranks)), process)
+
+
+def send_while_held(process: subprocess.Popen, ranks: list[int], *sent: signal.Signals) -> None:
+    """Signals to a job, the last of which reaches its ranks before they go on: Open MPI's mpirun sends them there."""
+    stop(process, ranks)
     for one in sent:
         process.send_signal(one)
     wait_until(lambda: all(_has_got(rank, sent[-1]) for rank in ranks), process)
