@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "fork_server.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fault_strikes.h"
+#include "synced_files.h"
+
+static FILE* orders;
+static int answers = -1;
+static int is_run;
+
+int fork_server_is_run(void) { return is_run; }
+
+__attribute__((constructor)) static void open_server(void) {
+  const char* text = getenv("FAULT_POINTS_SERVER");
+  int from = -1;
+  if (!text || sscanf(text, "%d,%d", &from, &answers) != 2) return;
+  unsetenv("FAULT_POINTS_SERVER"); /* of what the process starts, which is no server */
+  orders = fdopen(from, "r");
+}
+
+static const char* path_or_none(const char* word) { return strcmp(word, "-") == 0 ? NULL : word; }
+
+static void redirect(int stream, const char* name, const char* ending) {
+  char path[4200];
+  snprintf(path, sizeof path, "%s.%s", name, ending);
+  const int said = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+  dup2(said, stream);
+  close(said);
+}
+
+static void begin_run(const struct fault_order* order, const char* journal, const char* passed,
+                      const char* output) {
+  redirect(STDOUT_FILENO, output, "out");
+  redirect(STDERR_FILENO, output, "err");
+  close(answers);
+  fclose(orders);
+  orders = NULL;
+  is_run = 1;
+  synced_files_begin(path_or_none(journal));
+  fault_points_obey(order, path_or_none(passed));
+}
+
+/* Returns in the fork alone. */
+static void serve(void) {
+  static char line[16384];
+  static char journal[4096], passed[4096], output[4096];
+  struct fault_order order;
+  while (fgets(line, sizeof line, orders)) {
+    int kind = 0;
+    if (sscanf(line, "%d %d %d %d %d %4095s %4095s %4095s", &order.at, &order.error, &order.signal,
+               &order.stop, &kind, journal, passed, output) != 8) {
+      _exit(1);
+    }
+    order.kind = (enum fault_kind)kind;
+    const pid_t run = fork();
+    if (run == 0) return begin_run(&order, journal, passed, output);
+    int status = 0;
+    dprintf(answers, "%d\n", run);
+    while (waitpid(run, &status, 0) != run) continue;
+    dprintf(answers, "%d\n", status);
+  }
+  _exit(0);
+}
+
+void fork_server_at(const char* path) {
+  static int is_serving;
+  if (!orders || is_serving || !fault_lies_in_folder(path)) return;
+  is_serving = 1;
+  serve();
+  is_serving = 0;
+}
+
+/* What is looked at is not changed: this is no operation that counts, but a run may depend on it.
+ */
+#define LOOKING(name, parameters, path, ...) \
+  int name parameters {                      \
+    NEXT(name);                              \
+    fork_server_at(path);                    \
+    return next(__VA_ARGS__);                \
+  }
+LOOKING(stat, (const char* path, struct stat* out), path, path, out)
+LOOKING(stat64, (const char* path, struct stat64* out), path, path, out)
+LOOKING(lstat, (const char* path, struct stat* out), path, path, out)
+LOOKING(lstat64, (const char* path, struct stat64* out), path, path, out)
+LOOKING(fstatat, (int at, const char* path, struct stat* out, int flags), path, at, path, out,
+        flags)
+LOOKING(fstatat64, (int at, const char* path, struct stat64* out, int flags), path, at, path, out,
+        flags)
+LOOKING(statx, (int at, const char* path, int flags, unsigned mask, struct statx* out), path, at,
+        path, flags, mask, out)
+LOOKING(access, (const char* path, int how), path, path, how)
