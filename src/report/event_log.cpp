@@ -37,4 +37,10 @@ bool are_events(std::string_view begin) {
   return first.is_object() && first.contains("time") && first.contains("event");
 }
 
+bool may_be_begin_of_events(std::string_view text) {
+  constexpr std::string_view kBegin = "{\"time\":\"";
+  return text.find_first_not_of('\0') == std::string_view::npos || text.starts_with(kBegin) ||
+         kBegin.starts_with(text);
+}
+
 }  // namespace tally::report

@@ -206,7 +206,8 @@ bool holds_events(const fs::path& file) {
   if (!fs::is_regular_file(file, ignored)) return false;  // a pipe would block
   std::string line;
   std::ifstream stream(file, std::ios::binary);
-  return !std::getline(stream, line) || report::are_events(line);
+  if (!std::getline(stream, line) || report::are_events(line)) return true;
+  return stream.eof() && report::may_be_begin_of_events(line);
 }
 
 // Returns the name of the result's trace in its folder, empty if there is none: a trace elsewhere

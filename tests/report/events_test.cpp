@@ -53,6 +53,18 @@ TEST(Events, AreKnownByTheirFirstLine) {
   }
 }
 
+// After a power cut.
+TEST(Events, ABeginIsKnownThatIsNoWholeLine) {
+  const std::string line = R"({"time":"2026-01-01T00:00:00Z","event":"phase","name":"a"})";
+  for (std::size_t size = 0; size <= line.size(); ++size) {
+    EXPECT_TRUE(may_be_begin_of_events(line.substr(0, size))) << size;
+  }
+  EXPECT_TRUE(may_be_begin_of_events(std::string(300, '\0')));
+  for (const char* other : {"notes", "{\"mine\": 1}", "{\"time\":1", " "}) {
+    EXPECT_FALSE(may_be_begin_of_events(other)) << other;
+  }
+}
+
 TEST(Events, ProgressIsWrittenFirstLastAndOnceASecond) {
   const TemporaryFolder folder;
   double now_s = 0;

@@ -174,6 +174,24 @@ TEST_F(OutputFolderTest, ARunInProgressIsNotOverwritten) {
   publish(first);
 }
 
+TEST_F(OutputFolderTest, EventsOfWhichAPowerCutLeftNoWholeLineAreNoObstacle) {
+  const fs::path run = root_ / "run";
+  for (const std::string& left :
+       {std::string(200, '\0'), std::string(R"({"time":"2026-01-01T0)")}) {
+    for (const FolderUse use : {FolderUse{true, false}, FolderUse{false, true}}) {
+      fs::create_directory(run);
+      std::ofstream(run / "events.jsonl") << left;
+      OutputFolder folder(run, use);
+      EXPECT_NO_THROW(folder.create());
+      EXPECT_EQ(fs::file_size(folder.events()), 0u);
+      fs::remove_all(run);
+    }
+  }
+  fs::create_directory(run);
+  std::ofstream(run / "events.jsonl") << "the user's";
+  EXPECT_EQ(kind_of_failure(run, true), ErrorKind::output);
+}
+
 TEST_F(OutputFolderTest, ALinkThatIsNamedAsTheLockIsNotFollowed) {
   fs::create_directory(root_ / "run");
   put(root_ / "precious");

@@ -29,5 +29,8 @@ class EventLog {
 
 // Whether a file that begins so, with a whole line, is an events.jsonl.
 bool are_events(std::string_view begin);
+// Whether a file that holds this, without a line feed, may be one whose first line did not reach
+// the disk before the power failed: a part of it, or zeros in its place.
+bool may_be_begin_of_events(std::string_view text);
 
 }  // namespace tally::report
