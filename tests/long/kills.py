@@ -25,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("data_tools", "tests/support", "tests/end_to_end", "tests/end_to_end/support")]
 
+from lasting_counts import LastingCounts  # noqa: E402
 from launch import Program  # noqa: E402
 from running import await_end, ranks_of, wait_until  # noqa: E402
 
@@ -42,29 +43,6 @@ class Case:
     words: list[str]
     whole: Path  # the result of a run that nothing disturbed
     loop_s: float
-
-
-class Tally:
-    """What was done, in a file that is always whole."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        known = json.loads(path.read_text()) if path.exists() else {}
-        self.counts: dict[str, int] = known.get("counts", {})
-        self.failures: list[str] = known.get("failures", [])
-
-    def add(self, name: str) -> None:
-        self.counts[name] = self.counts.get(name, 0) + 1
-        self.keep()
-
-    def keep(self) -> None:
-        part = self.path.with_suffix(".partial")
-        part.write_text(json.dumps({"counts": self.counts, "failures": self.failures}, indent=1) + "\n")
-        part.replace(self.path)
-
-    def text(self) -> str:
-        counts = ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items()))
-        return f"{self.counts.get('kills', 0)} kills, {len(self.failures)} failures ({counts})"
 
 
 def make_cases(program: Program, folder: Path) -> dict[str, Case]:
@@ -147,7 +125,7 @@ def differences(output: Path, whole: Path) -> list[str]:
     return [*differing, *sorted(left)]
 
 
-def one_run(program: Program, task: str, case: Case, output: Path, seed: int, tally: Tally) -> Iterator[str]:
+def one_run(program: Program, task: str, case: Case, output: Path, seed: int, tally: LastingCounts) -> Iterator[str]:
     """Yields what went wrong."""
     draw = random.Random(seed)
     ranks = draw.choice(RANKS)
@@ -181,8 +159,7 @@ def main() -> int:
     parser.add_argument("--state", type=Path, default=ROOT / "build" / "kills.json")
     parser.add_argument("--seconds", type=float, default=30)
     options = parser.parse_args()
-    options.state.parent.mkdir(parents=True, exist_ok=True)
-    tally, scratch = Tally(options.state), options.state.with_suffix("")
+    tally, scratch = LastingCounts(options.state), options.state.with_suffix("")
     program = Program(binary.resolve(), os.environ.get("TALLY_TEST_MPIEXEC", "mpirun"))
     cases = make_cases(program, scratch)
     failed = len(tally.failures)
@@ -194,13 +171,11 @@ def main() -> int:
         output = scratch / f"run-{seed}"
         shutil.rmtree(output, ignore_errors=True)
         for failure in one_run(program, task, cases[task], output, seed, tally):
-            tally.failures.append(f"run {seed}, {task}, {output}: {failure}")
-            tally.keep()
-            print(tally.failures[-1])
+            tally.fail(f"run {seed}, {task}, {output}: {failure}")
             break
         else:
             shutil.rmtree(output)
-    print(tally.text())
+    print(tally.text("kills"))
     return 1 if len(tally.failures) > failed else 0
 
 
