@@ -53,9 +53,17 @@ void EventWriter::progress(std::int64_t samples_done, std::int64_t total, double
 }
 
 void EventWriter::finished(std::string_view status) {
-  append("finished", {{"status", status}});
   // There is no file any more where an earlier write has failed.
-  if (file_) sync_and_close(std::move(file_), path_);
+  if (!file_) return;
+  const off_t before = ::lseek(file_.get(), 0, SEEK_END);
+  try {
+    append("finished", {{"status", status}});
+    sync_and_close(std::move(file_), path_);
+  } catch (...) {
+    // The run then ends otherwise than the event says.
+    [[maybe_unused]] const int ignored = ::truncate(path_.c_str(), before);
+    throw;
+  }
 }
 
 bool EventWriter::is_due(std::int64_t samples_done, std::int64_t total) {

@@ -21,6 +21,7 @@
 #include <tally/report/describe_report.hpp>
 #include <tally/report/event_log.hpp>
 #include <tally/result_folder/check_trace_path.hpp>
+#include <tally/resume/progress_files.hpp>
 
 namespace tally::app {
 namespace {
@@ -76,7 +77,10 @@ void discard(const fs::path& aside) {
 
 void remove_new(const fs::path& folder) {
   for (const auto name : kResultFiles) unlink_if_there(folder / name);
-  unlink_if_there(folder / kEventsFile);
+  // A run that can be resumed keeps its events, unless those of the earlier result come back.
+  const bool is_resumable =
+      is_there(folder / resume::kProgressFolder) && !is_there(folder / kReplaced / kEventsFile);
+  if (!is_resumable) unlink_if_there(folder / kEventsFile);
   // The rename of the folder must not reach the disk before these removals.
   sync_folder(folder);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A resumed run that is killed at any of its file operations can be resumed again, or is complete.
+#include <cerrno>
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -60,6 +61,28 @@ TEST_P(Resuming, AKillAtAnyOperation) {
   }
   EXPECT_GT(complete, 3);
   EXPECT_GT(killed - complete, 30);
+}
+
+// Nor does one that fails say in its events that it is complete.
+TEST_P(Resuming, AnErrorAtAnyOperationLeavesWhatCanBeResumed) {
+  const std::string folder = run();
+  int failed = 0;
+  for (int at = 1, code = 1; code != 0 || at < 60; ++at) {
+    SCOPED_TRACE(testing::Message() << "operation " << at);
+    set_up_progress();
+    if (GetParam() != Before::result) put(run() / "events.jsonl", std::string(kEvent) + "\n");
+    const auto events = contents_of(run())["events.jsonl"];
+    code = resume_with({folder.c_str(), at, EDQUOT, 0, nullptr});
+    if (code == 0) continue;
+    EXPECT_EQ(code, exit_code(ErrorKind::output));
+    EXPECT_EQ(contents_of(progress()), kProgress);
+    const auto found = contents_of(run());
+    ASSERT_TRUE(found.contains("events.jsonl"));
+    EXPECT_TRUE(found.at("events.jsonl").starts_with(events)) << found.at("events.jsonl");
+    EXPECT_EQ(found.at("events.jsonl").find("complete"), std::string::npos);
+    ++failed;
+  }
+  EXPECT_GT(failed, 30);
 }
 
 TEST_P(Resuming, NothingIsRemovedOfWhatIsNotComplete) {
