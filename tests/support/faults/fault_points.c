@@ -112,6 +112,7 @@ static enum fault_strike effect(int error) {
     const struct timespec moment = {0, 300 * 1000 * 1000};
     nanosleep(&moment, NULL);
   }
+  while (error == FAULT_HANG || error == FAULT_ALL_HANG) pause();
   if (error <= 0) return GOES_ON;
   errno = error;
   return FAILS;
@@ -121,7 +122,9 @@ enum fault_strike fault_strike(char letter) {
   if (log_of_passed >= 0) syscall(SYS_write, log_of_passed, &letter, 1);
   const int number = atomic_fetch_add(&count_passed, 1) + 1;
   if (number == stop_at) kill(getpid(), SIGUSR1);
-  if (number != followed->at) return GOES_ON;
+  const int is_struck =
+      number == followed->at || (followed->error == FAULT_ALL_HANG && number > followed->at);
+  if (!is_struck) return GOES_ON;
   if (followed->call) followed->call();
   if (followed->signal) kill(getpid(), followed->signal);
   return effect(followed->error);

@@ -24,6 +24,8 @@ enum fault_effect {
   FAULT_HALF = -1, /* a write or a read does half; a call of MPI is done, and said to have failed */
   FAULT_DELAY = -2,     /* it comes a moment later */
   FAULT_POWER_CUT = -3, /* all processes of the job are killed (synced_files.h) */
+  FAULT_HANG = -4,      /* it never comes to an end */
+  FAULT_ALL_HANG = -5,  /* nor do all that follow */
 };
 
 struct fault_plan {
