@@ -10,6 +10,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(TALLY_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(TALLY_FUZZ "Build nothing but the fuzz tests, with Clang's libFuzzer" OFF)
 option(TALLY_WERROR "Treat warnings in our own code as errors" ON)
 option(TALLY_UNITY "Compile bodies of a room or a test together: a fresh build takes less time, a changed file more" OFF)
 
@@ -31,6 +32,9 @@ if(TALLY_SANITIZE)
                   -fno-omit-frame-pointer)
   target_compile_options(tally_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_sanitizers}>)
   target_link_options(tally_build_flags INTERFACE -fsanitize=address,undefined)
+endif()
+if(TALLY_FUZZ)  # what is reached by which input
+  target_compile_options(tally_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # Exact arithmetic needs the IEEE operations that are written, whatever the compiler's default.

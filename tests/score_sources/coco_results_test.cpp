@@ -8,7 +8,6 @@
 #include <tally/base/format.hpp>
 
 #include "expect_error.hpp"
-#include "mutator.hpp"
 #include "raw_hdf5.hpp"
 
 namespace tally::app {
@@ -92,20 +91,6 @@ TEST_F(CocoResultsTest, EveryFileThatIsCutIsRefused) {
     ASSERT_LE(taken_.size(), all.size());
     EXPECT_TRUE(std::equal(taken_.begin(), taken_.end(), all.begin())) << length;
   }
-}
-
-TEST_F(CocoResultsTest, DamagedFilesAreReadOrRefused) {
-  Mutator mutator(5);
-  int num_refused = 0;
-  for (int i = 0; i < 500; ++i) {
-    try {
-      read(mutator.damage(kTwo));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::dataset) << error.what();
-      ++num_refused;
-    }
-  }
-  EXPECT_GT(num_refused, 250) << "most damage breaks such a short text";
 }
 
 TEST_F(CocoResultsTest, WhatTheTakerThrowsComesOut) {

@@ -3,7 +3,6 @@
 #include <fstream>
 
 #include "expect_error.hpp"
-#include "mutator.hpp"
 #include "raw_hdf5.hpp"
 #include "saved_file.hpp"
 #include "saved_texts.hpp"
@@ -56,18 +55,6 @@ TEST_F(SavedTextsTest, OtherJsonIsRefused) {
   expect_json_refused(R"({"a\n": ["x"]})", R"(has no text for 'a\x0a')");
   expect_json_refused(R"({"a": )" + std::string(50000, '[') + std::string(50000, ']') + "}",
                       "has no text for 'a'");
-}
-
-TEST_F(SavedTextsTest, DamagedJsonIsReadOrRefused) {
-  Mutator mutator(7);
-  for (int i = 0; i < 300; ++i) {
-    try {
-      const auto texts = of_json(mutator.damage(R"({"q2": "1889", "q3": "\u6771", "é": ""})"));
-      EXPECT_TRUE(std::ranges::is_sorted(texts));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::dataset) << error.what();
-    }
-  }
 }
 
 TEST_F(SavedTextsTest, AnswersOfPredictionsAreMatchedWithTheirIds) {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damages bytes in the ways that disks, networks and people do. Fixed seeds.
+// Damages bytes in the ways that disks, networks and people do, and some who mean harm. Fixed
+// seeds.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <cstring>
 #include <random>
 #include <string>
+#include <string_view>
 
 namespace tally {
 
@@ -20,7 +25,7 @@ class Mutator {
  private:
   void change(std::string& text) {
     const auto at = random_() % text.size();
-    switch (random_() % 5) {
+    switch (random_() % 7) {
       case 0:
         text[at] = static_cast<char>(random_());
         break;
@@ -33,10 +38,46 @@ class Mutator {
       case 3:
         text.insert(at, text.substr(random_() % text.size(), random_() % 32));
         break;
+      case 4:
+        put_number(text, at);
+        break;
+      case 5:
+        text.replace(at, random_() % 4, hostile_text());
+        break;
       default:
         text.resize(at);
         break;
     }
+  }
+
+  // A field of 1, 2, 4 or 8 bytes becomes 0, the greatest number, a place in the bytes, or any.
+  void put_number(std::string& text, std::size_t at) {
+    const std::array<std::uint64_t, 4> values{0, ~std::uint64_t{0}, random_() % text.size(),
+                                              std::uint64_t{random_()} << 32 | random_()};
+    const auto value = values[random_() % values.size()];
+    const auto size = std::size_t{1} << random_() % 4;
+    if (at + size <= text.size()) std::memcpy(&text[at], &value, size);
+  }
+
+  // What texts may hold in the place of others.
+  std::string_view hostile_text() {
+    static constexpr std::array<std::string_view, 16> kTexts{"-1",
+                                                             "0",
+                                                             "1e999",
+                                                             "99999999999999999999",
+                                                             "9223372036854775807",
+                                                             "-9223372036854775808",
+                                                             "nan",
+                                                             "null",
+                                                             "[",
+                                                             "[[[[[[[[[[[[[[[[[[",
+                                                             "{\"a\":",
+                                                             "\"",
+                                                             "\n",
+                                                             "\xff",
+                                                             "\\u0000",
+                                                             "\x1b[2J"};
+    return kTexts[random_() % kTexts.size()];
   }
 
   std::mt19937 random_;
