@@ -24,7 +24,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 BATCH_S = 5.0
-FIRST_BATCH = 200
+LEAST_BATCH = 500
+LOADING_S = 1.5  # of a program, which is not to be counted to its mutants
 LIMIT_S = 10
 MORE_MEMORY_MIB = 1024
 BATCH_LIMIT_S = 600
@@ -117,7 +118,7 @@ class LibFuzzer:
 
 
 def take_turns(engines: list[SeededMutants | LibFuzzer], state: State, per_parser: int, deadline: float) -> None:
-    """Whoever had fewest mutants is next; a batch takes some seconds."""
+    """The parser that had fewest mutants is next; a batch takes some seconds."""
     speed: dict[tuple[int, str], float] = {}
     while time.monotonic() < deadline:
         left = [(engine.done.get(parser, 0), number, parser) for number, engine in enumerate(engines)
@@ -126,11 +127,11 @@ def take_turns(engines: list[SeededMutants | LibFuzzer], state: State, per_parse
             return
         done, number, parser = min(left)
         seconds = min(BATCH_S, max(deadline - time.monotonic(), 0.1))
-        count = round(seconds * speed[number, parser]) if (number, parser) in speed else FIRST_BATCH
-        count = min(max(count, 1), per_parser - done)
+        count = round(seconds * speed[number, parser]) if (number, parser) in speed else LEAST_BATCH
+        count = min(max(count, LEAST_BATCH), per_parser - done)
         begin = time.monotonic()
         made, found = engines[number].run(parser, count)
-        speed[number, parser] = made / (time.monotonic() - begin)
+        speed[number, parser] = made / max(time.monotonic() - begin - LOADING_S, 0.1)
         engines[number].done[parser] = done + made
         state.findings += found
         state.keep()
