@@ -57,7 +57,8 @@ std::unique_lock<std::recursive_mutex> lock_library() {
 std::string innermost_error() {
   std::string text;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_description, &text);
-  return text.empty() ? "no reason given" : shortened(text);
+  // Names in it come from the file.
+  return text.empty() ? "no reason given" : printable(shortened(text));
 }
 
 bool lacked_memory() { return memory_was_short; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <numeric>
 
 #include <tally/hdf5/reader.hpp>
@@ -247,6 +249,23 @@ TEST_F(Refusals, AGroupThatHoldsItselfEndsTheWalk) {
   const Reader file(path);
   EXPECT_NO_THROW(file.refuse_indirections());
   EXPECT_EQ(file.all_paths(), (std::vector<std::string>{"/g", "/g/again", "/g/x"}));
+}
+
+// Names that are out of order, so that HDF5 does not find what it lists.
+TEST_F(Refusals, NamesInHdf5sOwnWordsCannotSteerATerminal) {
+  const auto path = folder_ / "a.h5";
+  raw::create(path, [](hid_t file) {
+    for (const char* name : {"/aaaaaaaa", "/bbbbbbbb"}) {
+      raw::dataset(file, name, H5T_STD_I32LE, {8}, kValues);
+    }
+  });
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  file.seekp(static_cast<std::streamoff>(bytes.find("aaaaaaaa")));
+  file.write("\xc8\x1b", 2);
+  file.close();
+  expect_error(ErrorKind::dataset, {R"((HDF5: object '\xc8\x1baaaaaa' doesn't exist))"},
+               [&] { Reader(path).refuse_indirections(); });
 }
 
 }  // namespace
