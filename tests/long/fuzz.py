@@ -71,7 +71,7 @@ class SeededMutants:
         first = self.done.get(parser, 0)
         words = [self.programs[parser], self.corpus / parser, str(first), str(count), self.findings,
                  str(LIMIT_S), str(MORE_MEMORY_MIB)]  # fmt: skip
-        run = subprocess.run(words, capture_output=True, text=True, timeout=BATCH_LIMIT_S)
+        run = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=BATCH_LIMIT_S)
         found = [f"{parser}: {what}" for what in re.findall(r"^finding: (.*)", run.stderr, re.MULTILINE)]
         if run.returncode != 0 and not found:
             found = [f"{parser}: exit code {run.returncode}: {run.stderr[-500:]}"]
