@@ -9,8 +9,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
-option(TALLY_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(TALLY_FUZZ "Build nothing but the fuzz tests, with Clang's libFuzzer" OFF)
+set(TALLY_SANITIZE "" CACHE STRING "The compiler's sanitizers, as -fsanitize names them: address,undefined or thread")
 option(TALLY_WERROR "Treat warnings in our own code as errors" ON)
 option(TALLY_UNITY "Compile bodies of a room or a test together: a fresh build takes less time, a changed file more" OFF)
 
@@ -28,10 +28,10 @@ target_compile_options(tally_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_
 # Ranks compare what they run by it (setup/open_session.cpp).
 target_link_options(tally_build_flags INTERFACE LINKER:--build-id=sha1)
 if(TALLY_SANITIZE)
-  set(_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  set(_sanitizers -fsanitize=${TALLY_SANITIZE} -fno-sanitize-recover=undefined
                   -fno-omit-frame-pointer)
   target_compile_options(tally_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_sanitizers}>)
-  target_link_options(tally_build_flags INTERFACE -fsanitize=address,undefined)
+  target_link_options(tally_build_flags INTERFACE -fsanitize=${TALLY_SANITIZE})
 endif()
 if(TALLY_FUZZ)  # what is reached by which input
   target_compile_options(tally_build_flags INTERFACE -fsanitize=fuzzer-no-link)

@@ -8,7 +8,7 @@
 #                   (an interpreter with torch), for:  eval "$(jobs/setup.sh --print)"
 #                   (after a failure it prints 'false', so that eval fails too)
 #   --tests         build the tests too, and install what they need
-#   --preset NAME   build this preset of CMakePresets.json: release (default), debug, asan
+#   --preset NAME   build this preset of CMakePresets.json: release (default), debug, asan, tsan, coverage
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
 #   --cuda WHICH    auto (default): for GPUs where there is nvcc; none: for CPUs alone, and a new
@@ -50,8 +50,8 @@ parse_options() {
       --preset)
         preset=${2:-}
         shift
-        [[ $preset =~ ^(release|debug|asan)$ ]] ||
-          die 2 "--preset is '$preset', expected release, debug or asan."
+        [[ $preset =~ ^(release|debug|asan|tsan|coverage)$ ]] ||
+          die 2 "--preset is '$preset', expected release, debug, asan, tsan or coverage."
         ;;
       --no-build) wants_build='' ;;
       --no-install) policy=check ;;

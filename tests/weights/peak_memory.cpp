@@ -32,6 +32,15 @@ void* operator new(std::size_t num_bytes) {
   return piece;
 }
 
+// The standard one calls the above, AddressSanitizer's does not.
+void* operator new(std::size_t num_bytes, const std::nothrow_t& /*tag*/) noexcept {
+  try {
+    return operator new(num_bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 void operator delete(void* piece) noexcept {
   tally::weights::used -= malloc_usable_size(piece);
   std::free(piece);
