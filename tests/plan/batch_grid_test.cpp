@@ -189,6 +189,12 @@ TEST(BetterBatchSize, IsNoneWhereNothingHelps) {
   EXPECT_EQ(better_batch_size(BatchGrid(100, 34), 3, any_size), std::nullopt);
 }
 
+TEST(BetterBatchSize, IsNeverTheSizeItself) {
+  // A rank has 3 batches of 10 for its 20 samples, as blocks are not divided. Two of 10 would do.
+  EXPECT_EQ(BatchGrid(40, 10, 3).most_computed(2), 30);
+  EXPECT_EQ(better_batch_size(BatchGrid(40, 10, 3), 2, any_size), 7);
+}
+
 TEST(BetterBatchSize, LooksBelowBatchesLargerThanTheSet) {
   EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 2, any_size), 5);
   EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 3, any_size), 4);
