@@ -216,6 +216,15 @@ TEST_P(WithoutLocks, OfTwoThatStartTogetherOneIsRefused) {
   EXPECT_EQ(without_locks(ENOLCK, both), exit_code(ErrorKind::output));
   EXPECT_TRUE(is_old(result_in(run())));
 }
+// As a server of locks that is gone for a moment: a third run would make a lock of its own.
+TEST_P(WithoutLocks, TheLockOfAnotherRunStays) {
+  set_up();
+  OutputFolder first(run(), true);
+  first.create();
+  const auto start = [&] { OutputFolder(run(), true).create(); };
+  EXPECT_EQ(without_locks(ENOLCK, start), exit_code(ErrorKind::output));
+  EXPECT_TRUE(fs::exists(run() / ".tally-lock"));
+}
 INSTANTIATE_TEST_SUITE_P(Over, WithoutLocks, testing::Values(Before::result));
 
 // As `tally check` does, which may do so while a run is at work.

@@ -29,11 +29,12 @@ class FolderLock {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  FolderLock(std::filesystem::path path, UniqueDescriptor file, bool holds);
+  FolderLock(std::filesystem::path path, UniqueDescriptor file, bool holds, bool is_new);
 
   std::filesystem::path path_;
   UniqueDescriptor file_;
   bool holds_ = false;
+  bool is_new_ = false;  // the file was made here
 };
 
 }  // namespace tally::app
