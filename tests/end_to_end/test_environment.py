@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of the environment a run says and keeps: code that it loads, and nothing of what may be secret."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -35,3 +36,10 @@ def test_secrets_reach_no_output(ranks: int | None, tally: Program, small_case: 
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
     assert small.report(tmp_path / "run")["environment"]["world_size"] == str(ranks or 1)
     assert [path for path in tmp_path.rglob("*") if path.stat().st_mode & (stat.S_IWGRP | stat.S_IRWXO)] == []
+
+
+@pytest.mark.skipif(not os.environ.get("TALLY_TEST_FAULTS"), reason="no library can be loaded before sanitizers")
+def test_mpi_that_does_not_start(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    faults = {"FAULT_POINTS": f"{tmp_path}|1|1|0", "FAULT_POINTS_KIND": "mpi", "LD_PRELOAD": os.environ["TALLY_TEST_FAULTS"]}
+    run = tally("evaluate", "--model", small_case.model, "--data", small_case.data, "--output", tmp_path / "run", env=faults)
+    run.must_fail(5, "MPI_Init_thread failed")
