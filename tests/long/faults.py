@@ -30,6 +30,7 @@ import power_cut  # noqa: E402
 from fault_runs import (  # noqa: E402
     FAULTS,
     LEFT_IN,
+    REMAINS,
     STOPPED,
     Attempt,
     Case,
@@ -168,7 +169,7 @@ class Cell:
                 shutil.rmtree(name)
                 name.mkdir()
             shutil.copytree(folder, self.place.results, dirs_exist_ok=True)
-            if run.code == 0 and differences(self.place.output, self.case.whole):
+            if run.code == 0 and differences(self.place.output, self.case.whole, REMAINS):
                 yield f"the complete result is lost ({variant})"
             if run.code == STOPPED and not has_progress(self.place.output):
                 yield f"the progress of a run that was stopped is lost ({variant})"

@@ -245,7 +245,7 @@ def problems_of_end(attempt: Attempt, ranks: int | None) -> Iterator[str]:
     if attempt.scenario.before == "earlier":
         seen = place.run(["inspect", output])
         found = files_of(output)
-        if seen.code != 0 or (found != files_of(attempt.case.earlier) and differences(output, whole)):
+        if seen.code != 0 or (found != files_of(attempt.case.earlier) and differences(output, whole, REMAINS)):
             yield f"neither of the two results is whole: {seen.stderr}"
     anew = attempt.scenario.before == "earlier" and not has_progress(output)
     how = "--overwrite" if anew else "--resume"
