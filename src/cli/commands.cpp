@@ -188,7 +188,8 @@ void report_alone(const Error& error) {
   const int rank = launcher_rank();
   if (rank != 0) {
     std::this_thread::sleep_for(kPatience);  // rank 0's end is this process' end too
-    if (!comm::mpi_is_up()) return;
+    // Rank 0 says the same of the command line; it waits for ever where MPI failed here alone.
+    if (!comm::mpi_is_up() && error.kind() == ErrorKind::usage) return;
   }
   const int world_size = rank == 0 ? 1 : rank + 1;  // at least
   std::fputs((comm::failure_line(error, rank, world_size, host_name()) + "\n").c_str(), stderr);

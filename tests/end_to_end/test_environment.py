@@ -39,7 +39,11 @@ def test_secrets_reach_no_output(ranks: int | None, tally: Program, small_case: 
 
 
 @pytest.mark.skipif(not os.environ.get("TALLY_TEST_FAULTS"), reason="no library can be loaded before sanitizers")
-def test_mpi_that_does_not_start(tally: Program, small_case: Small, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_mpi_that_does_not_start(ranks: int | None, tally: Program, small_case: Small, tmp_path: Path) -> None:
+    """Of two ranks, on the second alone."""
+    struck = {"FAULT_POINTS_RANK": "1"} if ranks else {}
     faults = {"FAULT_POINTS": f"{tmp_path}|1|1|0", "FAULT_POINTS_KIND": "mpi", "LD_PRELOAD": os.environ["TALLY_TEST_FAULTS"]}
-    run = tally("evaluate", "--model", small_case.model, "--data", small_case.data, "--output", tmp_path / "run", env=faults)
+    run = tally("evaluate", "--model", small_case.model, "--data", small_case.data, "--output", tmp_path / "run",
+                ranks=ranks, env=faults | struck)  # fmt: skip
     run.must_fail(5, "MPI_Init_thread failed")
