@@ -151,6 +151,7 @@ void OutputFolder::create() {
   has_begun_ = true;
   claim_events();
   keep_on_interrupt();
+  sync_created_folders();
 }
 
 // A signal handler can only unlink, rename and remove folders: it gets the names of all that is to
@@ -214,7 +215,8 @@ void OutputFolder::claim_events() {
                      "Name another one with --output.");
 }
 
-// Syncs the names of new folders, so that a folder is there, whatever happens, once its result is.
+// Syncs the names of new folders, so that a folder is there, whatever happens, once its progress or
+// its result is.
 void OutputFolder::sync_created_folders() const {
   for (const auto& folder : created_folders_) {
     sync_folder(folder.has_parent_path() ? folder.parent_path() : fs::path("."));
@@ -235,7 +237,6 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
   }
   const auto earlier = use_.overwrite ? earlier_result(path_, trace_) : std::vector<std::string>();
   // From here on only names move: all files are complete and on the disk.
-  sync_created_folders();
   try {
     replace_result(path_, earlier, names, complete);
   } catch (...) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layer of faults itself, before a small script: what of its files a power cut leaves."""
+"""What a power cut leaves: of the files of a small script, which tests the layer of faults, and of a run that was stopped."""
 
 import os
 import signal
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import power_cut
 import pytest
+from conftest import Small
+from launch import Program
 
 FAULTS = os.environ.get("TALLY_TEST_FAULTS")
 pytestmark = pytest.mark.skipif(not FAULTS, reason="no library of faults can be loaded before a program with sanitizers")
@@ -92,3 +94,20 @@ def test_each_mixture_of_names_has_each_file_once(tmp_path: Path) -> None:
         assert {"synced", "unsynced", "folder"} <= names
         seen.add(frozenset(names))
     assert len(seen) > 4
+
+
+def test_progress_that_a_run_says_to_be_kept_lasts(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    """The name of the new folder, too."""
+    results, journal = tmp_path / "results", tmp_path / "journal"
+    results.mkdir()
+    power_cut.begin_journal(journal, results)
+    env = {"LD_PRELOAD": str(FAULTS), "FAULT_POINTS": f"{results}/|0|0|0", "FAULT_POINTS_STOP": "40",
+           "FAULT_POINTS_JOURNAL": str(journal)}  # fmt: skip
+    words = ["evaluate", "--model", small_case.model, "--data", small_case.data, "--batch-size", 4,
+             "--checkpoint-every", "0.000001", "--output"]  # fmt: skip
+    stopped = tally(*words, results / "run", env=env)
+    assert stopped.code == 75, stopped.stderr
+    power_cut.write_left(journal, results, "synced", tmp_path / "left")
+    assert list((tmp_path / "left/run/progress").glob("*.state"))
+    resumed = tally(*words, tmp_path / "left/run", "--resume").must_succeed()
+    assert "--resume goes on behind" in resumed.stderr

@@ -23,7 +23,7 @@ def begin_journal(journal: Path, folder: Path) -> None:
     for number, path in enumerate([folder, *sorted(folder.rglob("*"))]):
         inode = path.stat().st_ino
         if path.is_dir():
-            names = "".join(f" {entry.name}/{entry.stat().st_ino}" for entry in path.iterdir())
+            names = "".join(f" {entry.name}/{'d' * entry.is_dir()}{entry.stat().st_ino}" for entry in path.iterdir())
             lines.append(f"D {inode}{names}\n")
         else:
             shutil.copyfile(path, journal / f"copy-{number}")
@@ -51,7 +51,10 @@ class _Disk:
                 disk.bytes[int(words[0])] = (journal / words[1]).read_bytes()
             else:
                 entries = (word.rpartition("/") for word in words[1:])
-                disk.names[int(words[0])] = {name: int(inode) for name, _, inode in entries}
+                found = {name: inode for name, _, inode in entries}
+                disk.names[int(words[0])] = {name: int(inode.lstrip("d")) for name, inode in found.items()}
+                for inode in (int(inode[1:]) for inode in found.values() if inode.startswith("d")):
+                    disk.names.setdefault(inode, {})
         return disk
 
     @staticmethod

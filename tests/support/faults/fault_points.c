@@ -86,7 +86,12 @@ int fault_counts(enum fault_kind kind, const char* path) {
 }
 
 int fault_lies_in_folder(const char* path) {
-  return job_folder && path && strncmp(path, job_folder, strlen(job_folder)) == 0;
+  if (!job_folder || !path) return 0;
+  const size_t length = strlen(job_folder);
+  if (strncmp(path, job_folder, length) == 0) return 1;
+  /* The folder itself, whose name may have a slash behind it here. */
+  return strncmp(path, job_folder, length - 1) == 0 && job_folder[length - 1] == '/' &&
+         path[length - 1] == 0;
 }
 
 int fault_path_of(int descriptor, char path[4096]) {

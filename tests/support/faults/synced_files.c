@@ -49,8 +49,8 @@ static void list_folder(const char* path, ino_t inode, char line[65536]) {
   for (int i = 0; i < count; ++i) {
     const char* name = found[i]->d_name;
     if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && length < 65000) {
-      length += snprintf(line + length, 65536 - (size_t)length, " %s/%lu", name,
-                         (unsigned long)found[i]->d_ino);
+      length += snprintf(line + length, 65536 - (size_t)length, " %s/%s%lu", name,
+                         found[i]->d_type == DT_DIR ? "d" : "", (unsigned long)found[i]->d_ino);
     }
     free(found[i]);
   }

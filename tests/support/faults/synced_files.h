@@ -2,9 +2,9 @@
 /* What a power cut leaves: for each file and folder that was synced, what was in it then.
  *
  * FAULT_POINTS_JOURNAL names a folder. There, `journal` gets a line for each sync: "F inode copy",
- * where `copy` is the name of a copy of the file, or "D inode name/inode name/inode …"; and "C" at
- * the power cut. Each process leaves a file `pid-N`. tests/end_to_end/support/power_cut.py makes a
- * folder of it. */
+ * where `copy` is the name of a copy of the file, or "D inode name/inode name/dinode …", where
+ * the second name is that of a folder; and "C" at the power cut. Each process leaves a file
+ * `pid-N`. tests/end_to_end/support/power_cut.py makes a folder of it. */
 #pragma once
 
 /* From now on in this folder; null: nowhere. */
