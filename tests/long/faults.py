@@ -153,7 +153,7 @@ class Cell:
             yield from problems_of_run(run, self.scenario, self.kind, self._letters[at - 1 : at], attempt)
         elif run.errors:
             yield f"an error after a kill: {run.stderr}"
-        yield from problems_of_end(attempt, self._ranks(number))
+        yield from problems_of_end(attempt, self._ranks(number), number % 4 == 0)
 
     def _after_power_cut(self, attempt: Attempt, run: Run, at: int, ranks: int | None) -> Iterator[str]:
         if power_cut.was_cut(self.place.journal) == (run.code in (0, STOPPED)):
@@ -173,7 +173,7 @@ class Cell:
                 yield f"the complete result is lost ({variant})"
             if run.code == STOPPED and not has_progress(self.place.output):
                 yield f"the progress of a run that was stopped is lost ({variant})"
-            problems = problems_of_end(attempt, ranks)
+            problems = problems_of_end(attempt, ranks, checks=variant == "torn" and at % 4 == 0)
             yield from (f"what a power cut left ({variant}): {text}" for text in problems)
 
     def where(self, number: int) -> str:
