@@ -133,6 +133,11 @@ def write_texts() -> None:
     put("saved_texts", "utf8.json", json.dumps(answers, ensure_ascii=False, indent=2))
     put("config_file", "run.cfg", "model = m.pt\ndata = d.h5\nbatch-size = 32\nmetrics = top1,top5\n# a comment\nsave = topk\n")
     put("config_file", "more.cfg", "model=m.pt\r\ndata=d.h5\r\ngather-window = 1GiB\nlimit = 10\ndevice = cpu\nseed = 7\n")
+    put("watchdog_messages", "hello.json", json.dumps({"host": "node2", "node": 1, "token": "0123456789abcdef"}) + "\n")
+    report = {"phase": "evaluate", "object": "data set 'val.h5', samples 0 to 63", "failure_code": 0, "has_left": False}
+    summary = {"all_wait": False, "fewest_waits": 41, "longest_step_s": 0.25, "progress": 5120, "rank_behind": 3}
+    put("watchdog_messages", "node.json", json.dumps(report | summary | {"paces": [[2, 640, 1.5], [3, 576, 1.5]]}) + "\n")
+    put("watchdog_messages", "job.json", json.dumps({"failure_code": 8, "has_left": True, "longest_step_s": 0.25}) + "\n")
     shards = [{"file": "a.h5", "rows": 3, "identity": "0" * 64}, {"file": "b.h5", "rows": 2}]
     index = {"tally_shards": 1, "task": "multiclass", "num_samples": 5, "shards": shards}
     put("data_shards", "two.json", json.dumps(index))
