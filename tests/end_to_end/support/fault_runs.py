@@ -103,7 +103,6 @@ class Workplace:
             "TMPDIR": str(self.folder / "tmp"),
             "OMPI_MCA_orte_tmpdir_base": str(self.folder.parent),
             "OMPI_MCA_btl_vader_backing_directory": str(self.folder / "shm"),
-            "OMPI_MCA_osc_sm_backing_directory": str(self.folder / "shm"),
         }
 
     def run(self, words: Sequence[object], ranks: int | None = None, scenario: Scenario = Scenario(),

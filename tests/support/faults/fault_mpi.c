@@ -22,9 +22,6 @@ CALL(Init_thread, (int* argc, char*** argv, int required, int* provided), argc, 
 CALL(Comm_dup, (MPI_Comm comm, MPI_Comm* copy), comm, copy)
 CALL(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* part), comm, type,
      key, info, part)
-CALL(Win_allocate_shared,
-     (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window), size,
-     unit, info, comm, base, window)
 CALL(Barrier, (MPI_Comm comm), comm)
 CALL(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm), data, count, type,
      root, comm)

@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include "fork_server.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +80,21 @@ void fork_server_at(const char* path) {
   is_serving = 1;
   serve();
   is_serving = 0;
+}
+
+/* A fork has no thread but its first: the others have ended, as far as it can know. */
+int pthread_join(pthread_t thread, void** result) {
+  NEXT(pthread_join);
+  const int problem = next(thread, result);
+  return is_run && problem == ESRCH ? 0 : problem;
+}
+
+/* Forks do not share memory with one another, as runs that begin one after another do not. */
+int memfd_create(const char* name, unsigned flags) {
+  NEXT(memfd_create);
+  if (!orders && !is_run) return next(name, flags);
+  errno = ENOSYS;
+  return -1;
 }
 
 /* What is looked at is not changed: this is no operation that counts, but a run may depend on it.
