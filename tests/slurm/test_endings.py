@@ -2,6 +2,7 @@
 """How jobs end that do not succeed: the code is in the job's state, and no half-written result stays."""
 
 import os
+import shlex
 import signal
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def test_a_failure_in_the_loop_gives_its_code(launcher: str, cluster: Cluster, t
     (job,) = cluster.wait(evaluate(cluster, tiny.model, bad, tmp_path, launcher=launcher))
     job.must_fail(3, "tally: error[3]", "bad.h5")
     assert not (tmp_path / "results").exists()
+
+
+def test_no_line_of_a_failure_in_the_loop_is_lost(cluster: Cluster, tally: Program, tiny: Case, tmp_path: Path) -> None:
+    """Where a step is aborted srun leaves what it has not yet read; a rank gives it the time for that."""
+    bad, num_starts = tmp_path / "bad.h5", 10
+    bad.write_bytes(tiny.data.read_bytes())
+    flip_byte(bad, "/inputs/image", 0)
+    words = ["--model", tiny.model, "--data", bad, "--batch-size", 8, "--progress", "off", "--output", tmp_path / "run"]
+    step = shlex.join(map(str, ["srun", "--mpi=pmix", "--kill-on-bad-exit=0", tally.binary, "evaluate", *words]))
+    loop = f"export SLURM_PMIX_FENCE=ring; for i in $(seq {num_starts}); do {step}; done; exit 0"
+    job = cluster.batch("--nodes=2", "--ntasks-per-node=1", "--wrap", loop, cwd=tmp_path, limit_s=20 * num_starts)
+    assert job.must_complete().output.count("tally: error[3] rank 0 on ") == num_starts, job.output
 
 
 def test_ranks_that_end_one_after_the_other_keep_their_code(cluster: Cluster, tmp_path: Path) -> None:
