@@ -40,7 +40,8 @@ CHECKPOINTS_OF_STEP = 4
 LAST_KEPT = 3  # of the checkpoints
 WARM_UP = 8  # checkpoints before the watch's memory and files are those that it keeps
 WATCH_RANKS = 2
-GROWTH_KIB, GROWTH_KIB_EACH = 4096, 16
+# LibTorch keeps the types and the code of each frozen copy of a module as long as the module lives: of the small net 50 KiB.
+GROWTH_KIB, GROWTH_KIB_EACH = 4096, 192
 WATCH_LIMIT_S = 120
 HARNESSES = {"kills": "0.001", "stalls": "0.001", "faults": "5"}  # with these seconds: one run, one run, some operations
 
