@@ -141,7 +141,8 @@ def one_run(program: Program, task: str, case: Case, output: Path, seed: int, ta
         for name in ("kills", f"of {victim}", f"in {task}"):
             tally.add(name)
         ranks = draw.choice([count for count in RANKS if count != ranks])
-    if not (output / "report.json").exists():
+    # A kill behind the last rename leaves a complete result, of which the next run removes what is left over.
+    if not (output / "report.json").exists() or any((output / name).exists() for name in ("progress", ".tally-lock")):
         words = [*case.words, "--output", output, *(["--resume"] if begins(output) else [])]
         last = program(*words, ranks=ranks, limit_s=LIMIT_S)
         if last.code != 0:
