@@ -106,6 +106,7 @@ void WatchThread::look() {
   const double now_s = clock_.at(static_cast<double>(now_ns()) * 1e-9, 4 * period);
   show(Presence::here);
   signs_ = board_->look();
+  summarise_nodes();
   const int code = claimed_failure();
   exchange(code, false);
   if (code != 0) return follow_failure(now_s);
@@ -130,7 +131,7 @@ void WatchThread::show(Presence presence) {
 void WatchThread::exchange(int code, bool has_left) {
   if (link_) {
     NodeReport report;
-    report.summary = summarise(board_->look());
+    report.summary = nodes_.front();
     // They are most of a message, and nobody acts on them.
     if (beats_ % kReportsPerPaces != 0) report.summary.paces.clear();
     report.failure_code = code;
@@ -148,17 +149,17 @@ void WatchThread::exchange(int code, bool has_left) {
   hub_->send_all({longest_step_s(), known, has_left});
 }
 
-std::vector<NodeSummary> WatchThread::summaries() {
-  std::vector<NodeSummary> all{summarise(signs_)};
-  if (!hub_) return all;
+// This node is the first one; rank 0 has those of the others.
+void WatchThread::summarise_nodes() {
+  nodes_.assign(1, summarise(signs_));
+  if (!hub_) return;
   const auto& nodes = hub_->nodes();
-  for (std::size_t i = 1; i < nodes.size(); ++i) all.push_back(nodes[i].report.summary);
-  return all;
+  for (std::size_t i = 1; i < nodes.size(); ++i) nodes_.push_back(nodes[i].report.summary);
 }
 
-double WatchThread::longest_step_s() {
+double WatchThread::longest_step_s() const {
   double longest = link_ ? link_->latest().longest_step_s : 0;
-  for (const auto& summary : summaries()) longest = std::max(longest, summary.longest_step_s);
+  for (const auto& summary : nodes_) longest = std::max(longest, summary.longest_step_s);
   return longest;
 }
 
@@ -198,7 +199,7 @@ void WatchThread::judge_nodes(double limit_s, double now_s) {
     if (suspect) accuse_node(*suspect, node, limit_s);
   }
   if (!job_.sees_all) return;
-  const auto suspect = all_.see(summaries(), limit_s, now_s);
+  const auto suspect = all_.see(nodes_, limit_s, now_s);
   if (!suspect) return;
   if (suspect->node == 0) accuse(*suspect, sign_of(suspect->rank), host_name(), limit_s);
   accuse_node(*suspect, hub_->nodes()[suspect->node], limit_s);
@@ -235,9 +236,8 @@ void WatchThread::follow_failure(double now_s) {
 }
 
 void WatchThread::warn_of_stragglers(double limit_s) {
-  const auto all = summaries();
-  const double median = median_seconds_per_sample(all);
-  for (const Pace& pace : stragglers(all, std::min(kLeastPaceSeconds, limit_s / 4))) {
+  const double median = median_seconds_per_sample(nodes_);
+  for (const Pace& pace : stragglers(nodes_, std::min(kLeastPaceSeconds, limit_s / 4))) {
     if (!slow_ranks_.insert(pace.rank).second) continue;
     log::warning(
         format("rank {} is slow: so far it takes {:.1f} times the median time for a sample",

@@ -53,8 +53,8 @@ class WatchThread {
   void look();
   void show(Presence presence);
   void exchange(int code, bool has_left);
-  std::vector<NodeSummary> summaries();
-  double longest_step_s();
+  void summarise_nodes();
+  double longest_step_s() const;
   void judge(double limit_s, double now_s);
   void judge_nodes(double limit_s, double now_s);
   void warn_of_stragglers(double limit_s);
@@ -72,7 +72,8 @@ class WatchThread {
   std::optional<Hub> hub_;    // on rank 0
   std::optional<Link> link_;  // on the first rank of another node
   std::uint64_t beats_ = 0;
-  std::span<const Sign> signs_;
+  std::span<const Sign> signs_;  // of the latest look, as are these:
+  std::vector<NodeSummary> nodes_{1};
   RunningClock clock_;
   OwnWatch own_;
   std::optional<NodeWatch> node_;
