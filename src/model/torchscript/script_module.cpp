@@ -5,7 +5,6 @@
 
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
-#include <torch/csrc/jit/passes/freeze_module.h>
 #include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
@@ -20,6 +19,7 @@
 #include "model_error.hpp"
 #include "torchscript/autocast_scope.hpp"
 #include "torchscript/forward_inputs_and_outputs.hpp"
+#include "torchscript/frozen_definitions.hpp"
 #include "torchscript/memory_reader.hpp"
 #include "torchscript/replace_tensors.hpp"
 #include "torchscript/side_effects.hpp"
@@ -63,6 +63,7 @@ struct ScriptModule::Impl {
     return module.get_method("forward").function().getSchema();
   }
 
+  std::unique_ptr<FrozenDefinitions> definitions;  // outlives the module and its graph
   torch::jit::Module module;
   Arguments arguments;
   std::vector<std::string> outputs;  // by the card
@@ -178,7 +179,7 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
   try {
     const c10::InferenceMode guard;
     replace_tensors(impl_->module, to_channels_last);
-    impl_->module = torch::jit::freeze_module(impl_->module);
+    impl_->definitions = std::make_unique<FrozenDefinitions>(impl_->module, impl_->module);
     auto graph = impl_->module.get_method("forward").graph();
     analysis_ = analysis_of(*graph, mode, name_);
     const bool is_training = !analysis_.training.empty();
@@ -211,7 +212,8 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
 void ScriptModule::autocast(TrainingMode mode, c10::ScalarType type) {
   try {
     const c10::InferenceMode guard;
-    const auto frozen = torch::jit::freeze_module(impl_->module);
+    torch::jit::Module frozen("frozen");
+    const FrozenDefinitions definitions(impl_->module, frozen);
     const auto graph = frozen.get_method("forward").graph();
     analysis_ = analysis_of(*graph, mode, name_);
     keeps_state_ = !analysis_.training.empty() || model::keeps_state(*graph);
@@ -228,7 +230,8 @@ std::vector<TrainingOperator> ScriptModule::training_operators() const {
     const c10::InferenceMode guard;
     // It is frozen for the look alone, because attributes such as `training` are constants only
     // then.
-    const auto frozen = torch::jit::freeze_module(impl_->module);
+    torch::jit::Module frozen("frozen");
+    const FrozenDefinitions definitions(impl_->module, frozen);
     return analyse(*frozen.get_method("forward").graph()).training;
   } catch (...) {
     throw libtorch::torch_error(format("model '{}' cannot be prepared", name_),
