@@ -40,8 +40,8 @@ CHECKPOINTS_OF_STEP = 4
 LAST_KEPT = 3  # of the checkpoints
 WARM_UP = 8  # checkpoints before the watch's memory and files are those that it keeps
 WATCH_RANKS = 2
-# LibTorch keeps the types and the code of each frozen copy of a module as long as the module lives: of the small net 50 KiB.
-GROWTH_KIB, GROWTH_KIB_EACH = 4096, 192
+# LibTorch keeps the types of each frozen copy of a module as long as the module lives: of the small net some KiB.
+GROWTH_KIB, GROWTH_KIB_EACH = 4096, 32
 WATCH_LIMIT_S = 120
 HARNESSES = {"kills": "0.001", "stalls": "0.001", "faults": "5"}  # with these seconds: one run, one run, some operations
 
