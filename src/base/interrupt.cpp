@@ -7,7 +7,6 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +21,7 @@
 #include <tally/base/error.hpp>
 
 #include "removal.hpp"
+#include "remove_progress_folder.hpp"
 
 namespace tally {
 namespace {
@@ -30,7 +30,7 @@ namespace {
 struct Doomed {
   std::vector<std::string> files, last;
   std::vector<std::pair<std::string, std::string>> renames;  // from, to
-  std::string progress;  // folder; where it is not empty, these stay:
+  ProgressFolder progress;                                   // where it stays, so do these:
   std::vector<std::string> with_progress;
 };
 
@@ -72,9 +72,7 @@ enum class Cleanup { nothing_listed, removed, has_progress };
 Cleanup remove_listed() {
   const Doomed* list = doomed.load();
   if (list == nullptr) return Cleanup::nothing_listed;
-  // Only an empty folder can be removed.
-  const bool is_kept = !list->progress.empty() && ::rmdir(list->progress.c_str()) != 0 &&
-                       (errno == ENOTEMPTY || errno == EEXIST);
+  const bool is_kept = !list->progress.path.empty() && !remove_without_whole_file(list->progress);
   unlink_all(list->files);
   if (!is_kept) unlink_all(list->with_progress);
   // The new files are gone by now, so the earlier ones get their names again. Folders come last:
@@ -239,7 +237,7 @@ void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
   for (const auto& file : files) list->files.push_back(file.string());
   for (const auto& path : last) list->last.push_back(path.string());
   for (const auto& [from, to] : renames) list->renames.emplace_back(from.string(), to.string());
-  list->progress = kept.folder.string();
+  list->progress = {kept.folder.string(), kept.prefix, kept.whole_suffix};
   for (const auto& file : kept.files) list->with_progress.push_back(file.string());
   const bool any = !files.empty() || !last.empty() || !kept.files.empty();
   // The lists before are kept for a while: a handler on another thread may be reading one.

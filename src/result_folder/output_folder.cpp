@@ -163,7 +163,9 @@ void OutputFolder::keep_on_interrupt() const {
   std::vector<fs::path> files = partial_files();
   std::vector<fs::path> with_progress;
   (is_there(earlier_events) ? files : with_progress).push_back(events());
-  remove_on_interrupt(files, last, {{earlier_events, events()}}, {progress(), with_progress});
+  remove_on_interrupt(files, last, {{earlier_events, events()}},
+                      {progress(), std::string(resume::kProgressFilePrefix),
+                       std::string(resume::kStateFileSuffix), with_progress});
 }
 
 void OutputFolder::create_folders() {

@@ -9,13 +9,12 @@
 namespace tally::resume {
 namespace {
 
-constexpr std::string_view kAttempt = "attempt-";
 constexpr std::string_view kRank = ".rank-";
 constexpr int kMostAttempts = 1'000'000;
 constexpr std::string_view kPartial = ".partial-";  // by partial_path(), with the process id behind
 
 std::string begin_of_name(PartName part) {
-  return format("{}{}{}{}", kAttempt, part.attempt, kRank, part.rank);
+  return format("{}{}{}{}", kProgressFilePrefix, part.attempt, kRank, part.rank);
 }
 
 bool is_name_of(PartName part, std::string_view name) {
@@ -36,14 +35,15 @@ std::string_view without_partial(std::string_view name) {
 }  // namespace
 
 std::string state_name(PartName part, int generation) {
-  return format("{}.{}.state", begin_of_name(part), static_cast<char>('a' + generation));
+  return format("{}.{}{}", begin_of_name(part), static_cast<char>('a' + generation),
+                kStateFileSuffix);
 }
 
 std::string records_name(PartName part) { return begin_of_name(part) + ".records"; }
 
 std::optional<PartName> part_of_file(std::string_view name) {
   name = without_partial(name);
-  if (!name.starts_with(kAttempt)) return std::nullopt;
+  if (!name.starts_with(kProgressFilePrefix)) return std::nullopt;
   const std::size_t rank = name.find(kRank);
   if (rank == std::string_view::npos) return std::nullopt;
   const std::size_t rank_digits = rank + kRank.size();
@@ -52,7 +52,7 @@ std::optional<PartName> part_of_file(std::string_view name) {
   const auto number = [&](std::size_t from, std::size_t to) {
     return parse_number<int>(name.substr(from, to - from));
   };
-  const auto attempt_number = number(kAttempt.size(), rank);
+  const auto attempt_number = number(kProgressFilePrefix.size(), rank);
   const auto rank_number = number(rank_digits, rank_end);
   if (!attempt_number || !rank_number || *attempt_number < 1 || *rank_number < 0) return {};
   if (*attempt_number > kMostAttempts) return {};

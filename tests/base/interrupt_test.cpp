@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -62,15 +64,19 @@ TEST(Interrupt, WhatNohupIgnoresStaysIgnored) {
 }
 
 TEST(Interrupt, KeepsProgressAndItsEventsAndEndsWith75) {
-  for (const bool has_progress : {false, true}) {
+  using Names = std::vector<std::string>;
+  for (const Names& names :
+       {Names{}, Names{"part-1.records", "part-1.state.partial-7"},
+        Names{"part-1.records", "part-1.state"}, Names{"part-1.records", "notes of a user"}}) {
     const fs::path folder = new_folder();
+    const bool has_progress = names.size() > 1 && !names.back().ends_with("-7");
     const auto die = [&] {
       fs::create_directory(folder / "progress");
-      if (has_progress) std::ofstream(folder / "progress" / "a.state") << "x";
+      for (const auto& name : names) std::ofstream(folder / "progress" / name) << "x";
       std::ofstream(folder / "events.jsonl") << "x";
       std::ofstream(folder / "report.json.partial") << "x";
       remove_on_interrupt({folder / "report.json.partial"}, {folder}, {},
-                          {folder / "progress", {folder / "events.jsonl"}});
+                          {folder / "progress", "part-", ".state", {folder / "events.jsonl"}});
       std::raise(SIGTERM);
     };
     if (has_progress) {
@@ -81,6 +87,8 @@ TEST(Interrupt, KeepsProgressAndItsEventsAndEndsWith75) {
     EXPECT_EQ(fs::exists(folder / "events.jsonl"), has_progress);
     EXPECT_EQ(fs::exists(folder / "progress"), has_progress);
     EXPECT_EQ(fs::exists(folder), has_progress);
+    EXPECT_EQ(fs::exists(folder / "progress" / "part-1.state"),
+              std::ranges::count(names, "part-1.state") > 0);
     EXPECT_FALSE(fs::exists(folder / "report.json.partial"));
     fs::remove_all(folder);
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace tally {
@@ -15,10 +16,12 @@ struct Rename {
   std::filesystem::path from, to;
 };
 
-// What a run can be resumed from: where a signal finds anything in `folder`, `files` stay, and the
-// process ends with exit code 75.
+// What a run can be resumed from: where a signal finds a file in `folder` whose name has this
+// prefix and suffix, or one that is no progress, `files` stay, and the process ends with exit
+// code 75. Otherwise what has the prefix is removed, for it was never whole.
 struct KeptProgress {
   std::filesystem::path folder;
+  std::string prefix, whole_suffix;
   std::vector<std::filesystem::path> files;
 };
 

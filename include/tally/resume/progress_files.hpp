@@ -26,6 +26,9 @@ namespace tally::resume {
 
 // The folder of progress files within the folder of a result.
 inline constexpr std::string_view kProgressFolder = "progress";
+// How the names of all files in it begin, and those of state files that are whole end.
+inline constexpr std::string_view kProgressFilePrefix = "attempt-";
+inline constexpr std::string_view kStateFileSuffix = ".state";
 
 // A part is what one rank of one attempt has evaluated. Attempt 1 is the first run, 2 the first
 // that resumed it.
