@@ -18,12 +18,14 @@ KINDS = ("files", "reads", "memory", "mpi", "clock")
 class ForkServer:
     """Of a command whose first operation on a path that begins with `prefix` is not done yet."""
 
-    def __init__(self, command: list[str], prefix: str, preload: Path, env: dict[str, str], limit_s: float) -> None:
+    def __init__(self, command: list[str], prefix: str, preload: Path, env: dict[str, str], limit_s: float,
+                 cwd: Path | None = None) -> None:  # fmt: skip
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
         self._limit_s = limit_s
+        self.peak_kib = 0  # of the latest run, what it shares with the server included
         own = {"LD_PRELOAD": str(preload), "FAULT_POINTS": f"{prefix}|0|0|0", "FAULT_POINTS_SERVER": f"{orders},{answers}"}
-        self._process = subprocess.Popen(command, env=environment() | env | own, pass_fds=(orders, answers),
+        self._process = subprocess.Popen(command, env=environment() | env | own, pass_fds=(orders, answers), cwd=cwd,
                                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL)  # fmt: skip
         os.close(orders)
@@ -54,6 +56,8 @@ class ForkServer:
         except TimeoutError:
             os.kill(pid, signal.SIGKILL)
             self._answer()
+            self._answer()
             raise AssertionError(f"not ended after {self._limit_s} s: {self._process.args}") from None
-        texts = [said.with_suffix(ending).read_text() for ending in (".out", ".err")]
+        self.peak_kib = self._answer()
+        texts = [said.with_suffix(ending).read_text(errors="replace") for ending in (".out", ".err")]
         return Run(os.waitstatus_to_exitcode(status), *texts)

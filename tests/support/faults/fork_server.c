@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,9 +68,10 @@ static void serve(void) {
     const pid_t run = fork();
     if (run == 0) return begin_run(&order, journal, passed, output);
     int status = 0;
+    struct rusage used = {0};
     dprintf(answers, "%d\n", run);
-    while (waitpid(run, &status, 0) != run) continue;
-    dprintf(answers, "%d\n", status);
+    while (wait4(run, &status, 0, &used) != run) continue;
+    dprintf(answers, "%d\n%ld\n", status, used.ru_maxrss);
   }
   _exit(0);
 }
