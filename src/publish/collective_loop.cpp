@@ -143,10 +143,17 @@ std::string stopped_note(const EvaluationSession& session, std::int64_t done) {
   throw StopRequested{};
 }
 
+void announce_loop(report::EventLog* events) {
+  if (events != nullptr) events->phase("evaluate");
+}
+
 // Collective.
 LocalSamples resumable_loop(const comm::Communicator& comm, const EvaluationSession& session,
                             report::EventLog* events, Phases& phases, Notes& notes) {
   std::optional<StopOnInterrupt> asks(std::in_place);
+  // A signal to all ranks must not end one of them that is not here yet.
+  comm.barrier();
+  announce_loop(events);
   Display display(session, events);
   const auto facts = facts_of(session, digest_class(session));
   ProgressKeeper keeper(comm, session, facts, display.observer());
@@ -173,6 +180,7 @@ LocalSamples loop_on_all_ranks(const comm::Communicator& comm, const EvaluationS
                                report::EventLog* events, Phases& phases, Notes& notes) {
   const bool is_resumable = !session.is_watch() && session.source->can_resume();
   if (is_resumable) return resumable_loop(comm, session, events, phases, notes);
+  announce_loop(events);
   auto samples =
       session.is_watch() ? loop_of_watch(comm, session, events) : plain_loop(session, events);
   phases.lap("evaluate");

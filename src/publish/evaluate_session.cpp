@@ -182,7 +182,6 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   const device::EnergyMeter energy(session.hardware.device);
   const double startup_s = process_age_s() - session.output.began_s;
   phases.lap("create_output");
-  if (on_root != nullptr) on_root->events->phase("evaluate");
   auto samples = loop_on_all_ranks(comm, session, on_root != nullptr ? &*root->events : nullptr,
                                    phases, notes);
   // The barrier makes waiting for slower ranks a phase of its own. Without it the time would be
