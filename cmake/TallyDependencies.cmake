@@ -4,6 +4,12 @@
 find_package(Threads REQUIRED)
 set(MPI_CXX_SKIP_MPICXX ON)  # the C interface only
 find_package(MPI REQUIRED COMPONENTS CXX)
+# Open MPI 5's wrapper adds -pthread, which sets a macro that the precompiled headers lack; Threads links what it is for.
+get_target_property(_mpi_options MPI::MPI_CXX INTERFACE_COMPILE_OPTIONS)
+if(_mpi_options)
+  list(FILTER _mpi_options EXCLUDE REGEX "-pthread$")
+  set_target_properties(MPI::MPI_CXX PROPERTIES INTERFACE_COMPILE_OPTIONS "${_mpi_options}")
+endif()
 set(HDF5_PREFER_PARALLEL FALSE)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(fmt REQUIRED)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/comm/mpi_runtime.hpp>
 
+#include <dlfcn.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -107,6 +109,12 @@ const char* environment(const char* variable) { return std::getenv(variable); }
 // leaves handlers that came before its own alone (opal_util_register_stackhandlers()).
 void keep_ucx_from_signals() {
   if (std::getenv("UCX_ERROR_SIGNALS") != nullptr) return;  // the user wants them
+  // An MPI that is linked with UCX has loaded it before the program began, which set its own
+  // handlers later. UCX would not read the variable any more, and warn of it on each rank.
+  if (void* library = ::dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD)) {
+    ::dlclose(library);
+    return;
+  }
   ::setenv("UCX_HANDLE_ERRORS", "none", 0);
 }
 
