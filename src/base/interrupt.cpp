@@ -113,11 +113,9 @@ std::atomic<void (*)(int)> last_resort = SIG_DFL;
 bool only_asks = false;
 
 std::atomic<pid_t> launcher = 0;
-// Whether the launcher kills its processes a second after it has sent them SIGTERM.
-std::atomic<bool> launcher_kills = false;
+// From the launcher's SIGTERM to the removal of what is incomplete; 0 where no SIGKILL follows.
+std::atomic<int> removal_delay_ms = 0;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
-// What is left of that second for removing what is incomplete.
-constexpr timespec kBeforeKill{.tv_sec = 0, .tv_nsec = 500'000'000};
 
 void do_as_last_resort(int signal_number) {
   void (*const handler)(int) = last_resort.load();
@@ -143,10 +141,9 @@ void make_timer() {
   is_timer_made.store(::timer_create(CLOCK_MONOTONIC, &event, &before_kill) == 0);
 }
 
-void set_timer(const timespec& delay) {
-  if (!is_timer_made.load()) return;
-  const itimerspec once{.it_interval = {}, .it_value = delay};
-  ::timer_settime(before_kill, 0, &once, nullptr);
+void set_timer(int delay_ms) {
+  const itimerspec once{.it_interval = {}, .it_value = {0, delay_ms * 1'000'000L}};
+  if (is_timer_made.load()) ::timer_settime(before_kill, 0, &once, nullptr);
 }
 
 // The kernel repeats SIGXCPU every second, and batch systems may repeat the warnings that users
@@ -175,8 +172,8 @@ extern "C" void ask_to_stop(int signal_number, siginfo_t* info, void*) {
   const bool repeats = is_repetition(signal_number);
   const bool is_first = !stop_asked.exchange(true);
   const bool kill_follows =
-      signal_number == SIGTERM && launcher_kills.load() && info->si_pid == launcher.load();
-  if (kill_follows && !is_kill_near.exchange(true)) return set_timer(kBeforeKill);
+      signal_number == SIGTERM && removal_delay_ms.load() > 0 && info->si_pid == launcher.load();
+  if (kill_follows && !is_kill_near.exchange(true)) return set_timer(removal_delay_ms.load());
   if (!is_first && !repeats && !only_warns(signal_number)) do_as_last_resort(signal_number);
 }
 
@@ -267,14 +264,14 @@ StopOnInterrupt::StopOnInterrupt() : is_outermost_(!only_asks) {
   stop_asked.store(false);
   first_sigterm_ms.store(0);
   is_kill_near.store(false);
-  if (launcher_kills.load() && !is_timer_made.load()) make_timer();
+  if (removal_delay_ms.load() > 0 && !is_timer_made.load()) make_timer();
   set_asking_handlers();
 }
 
 StopOnInterrupt::~StopOnInterrupt() {
   if (!is_outermost_) return;
   only_asks = false;
-  set_timer({});
+  set_timer(0);
   set_handlers(last_resort.load());
 }
 
@@ -284,8 +281,10 @@ void wait_on_interrupt() { handle_interrupts(wait_and_die); }
 
 void end_with_launcher() {
   launcher.store(::getppid());
-  // Under Slurm's srun this variable is not set, and KillWait is half a minute.
-  launcher_kills.store(std::getenv("OMPI_COMM_WORLD_RANK") != nullptr);
+  // Open MPI's mpirun kills after a second, since 5.0 (PRRTE) after 0.22 s; Slurm's srun, after
+  // half a minute (KillWait), and MPICH's, which does not kill, set neither variable.
+  const int delay_ms = std::getenv("PRTE_LAUNCHED") != nullptr ? 100 : 500;
+  removal_delay_ms.store(std::getenv("OMPI_COMM_WORLD_RANK") != nullptr ? delay_ms : 0);
   std::signal(launcher_signal(), end_without_launcher);
   ::prctl(PR_SET_PDEATHSIG, launcher_signal());
   end_without_launcher(0);  // it may have ended before the kernel was asked

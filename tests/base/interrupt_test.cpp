@@ -124,11 +124,12 @@ TEST(Interrupt, AskingEndsWithItsScope) {
   for (;;) ::pause();
 }
 
-// Open MPI's launcher kills a second after it has sent SIGTERM.
+// Open MPI's launcher kills soon after it has sent SIGTERM, and sooner since it is PRRTE's.
 TEST(Interrupt, WhatIsIncompleteIsRemovedBeforeTheLauncherKills) {
   const fs::path folder = new_folder();
-  const auto launch = [&] {
+  const auto launch = [&](bool is_prrte) {
     ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    if (is_prrte) ::setenv("PRTE_LAUNCHED", "1", 1);
     std::array<int, 2> ready{};
     if (::pipe(ready.data()) != 0) std::_Exit(1);
     const pid_t rank = ::fork();
@@ -140,8 +141,10 @@ TEST(Interrupt, WhatIsIncompleteIsRemovedBeforeTheLauncherKills) {
     if (::waitpid(rank, &status, 0) != rank) std::_Exit(1);
     std::_Exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? 3 : 2);
   };
-  EXPECT_EXIT(launch(), ::testing::ExitedWithCode(3), "incomplete result was removed");
-  EXPECT_FALSE(fs::exists(folder / "a"));
+  for (const bool is_prrte : {false, true}) {
+    EXPECT_EXIT(launch(is_prrte), ::testing::ExitedWithCode(3), "incomplete result was removed");
+    EXPECT_FALSE(fs::exists(folder / "a"));
+  }
   fs::remove_all(folder);
 }
 

@@ -48,8 +48,8 @@ void wait_on_interrupt();
 
 // For a process that can go on later: while it lives, the signals only ask it to stop, whatever is
 // said above; a second SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGALRM does what they do, but for
-// another SIGTERM within a second. So does, after half a second, a SIGTERM of Open MPI's
-// launcher, which kills a second after it. One within another does nothing.
+// another SIGTERM within a second. So does, with a delay, a SIGTERM of Open MPI's launcher, which
+// kills soon after it. One within another does nothing.
 class StopOnInterrupt {
  public:
   StopOnInterrupt();
