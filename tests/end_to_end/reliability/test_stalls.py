@@ -102,9 +102,9 @@ def test_a_slow_rank_is_no_stall_but_brings_a_warning(tally: Program, tmp_path: 
     assert int(warned[0][1]) >= 3
 
 
-def test_a_lost_rank_is_missed_where_the_launcher_goes_on(start: Start) -> None:
+def test_a_lost_rank_is_missed_where_the_launcher_goes_on(tally: Program, start: Start) -> None:
     """As launchers do that know nothing of MPI."""
-    run, process, ranks = start(*ON_SIGNAL, launcher=("--enable-recovery",))
+    run, process, ranks = start(*ON_SIGNAL, launcher=tally.mpi.without_cleanup)
     os.kill(ranks[1], signal.SIGKILL)
     ended = finish(process, LIMIT_S)
     assert len(ended.errors) == 1, ended.stderr

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import amx
+from mpi_found import Mpi, mpi_of, without_launcher_lines
 
 LINE_LIMIT_S = 60
-# Open MPI's own lines about a job that failed: blocks between dashes, counts of such blocks, and what its libevent warns
-# of while a job ends.
-_DASHES = re.compile(r"^-{20,}$")
-_LAUNCHER_LINE = re.compile(r"^\[([\w.-]+:\d+\]|warn\] Epoll) ")
 
 
 @dataclass(frozen=True)
@@ -37,13 +34,7 @@ class Run:
     @property
     def noise(self) -> list[str]:
         """Lines on stderr that are neither the program's own nor the launcher's."""
-        lines, in_block = [], False
-        for line in self.stderr.splitlines():
-            if _DASHES.match(line):
-                in_block = not in_block
-            elif line.strip() and not in_block and not line.startswith("tally: ") and not _LAUNCHER_LINE.match(line):
-                lines.append(line)
-        return lines
+        return [line for line in without_launcher_lines(self.stderr) if not line.startswith("tally: ")]
 
     def must_succeed(self) -> "Run":
         assert self.code == 0, f"exit {self.code}\n{self.stderr}"
@@ -68,6 +59,10 @@ class Program:
     def __init__(self, binary: Path, launcher: str) -> None:
         self.binary = binary
         self.launcher = launcher
+
+    @property
+    def mpi(self) -> Mpi:
+        return mpi_of(self.launcher)
 
     def command(self, *arguments: object, ranks: int | None = None) -> list[str]:
         prefix = [] if ranks is None else [self.launcher, "-n", str(ranks)]
@@ -130,4 +125,10 @@ def environment() -> dict[str, str]:
         "OMPI_MCA_hwloc_base_binding_policy": "none",
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMPI_MCA_orte_tmpdir_base": _launcher_folder(),
+        # The same for Open MPI 5 and for MPICH: each MPI reads its own.
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+        "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
     }

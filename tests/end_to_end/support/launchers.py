@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from launch import Program, Run, environment
-from running import LIMIT_S
+from running import LIMIT_S, rank_in
 
 ROOT = Path(__file__).resolve().parents[3]
 CLUSTER = ROOT / "tests" / "support" / "slurm-one-machine.sh"
 CANNOT_RUN_HERE = 5  # its exit code where the machine lacks something
 RANKS_OF_NODE = 8
-_RANK = "${OMPI_COMM_WORLD_RANK:-$PMIX_RANK}"
+_RANK = "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}"
 _MARK = "FAULT_MATRIX_RUN"
 # What srun and its daemons say of a step that failed, or that was killed.
 _OF_SLURM = re.compile(r"^(srun|slurmstepd(-\w+)?): ")
@@ -174,9 +174,9 @@ class Job:
         """In order of rank. What a rank itself has started, to look into a file, is none."""
         ranks, found = {}, marked(_MARK, self.mark, self.binary)
         for pid, settings in found.items():
-            rank = settings.get("OMPI_COMM_WORLD_RANK") or settings.get("PMIX_RANK")
+            rank = rank_in(settings)
             if rank is not None and _parent_of(pid) not in found:
-                ranks[int(rank)] = pid
+                ranks[rank] = pid
         return [ranks[rank] for rank in sorted(ranks)]
 
     def end(self, within_s: float) -> Run:

@@ -7,7 +7,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 LIMIT_S = 30
@@ -21,19 +21,34 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen, limit_s: fl
         time.sleep(0.01)
 
 
+def _children(pid: int) -> list[int]:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+def rank_in(settings: Mapping[str, str]) -> int | None:
+    """The rank of a process by its environment, as Open MPI, what else speaks PMIx, and MPICH set it."""
+    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):
+        if name in settings:
+            return int(settings[name])
+    return None
+
+
 def ranks_of(launcher: subprocess.Popen, binary: Path) -> list[int]:
-    """Process ids of the ranks that have not ended, in order of rank."""
+    """Process ids of the ranks that have not ended, in order of rank: the launcher's children, or those of its daemon."""
     found = {}
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the launcher has ended
-        children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
-        for child in map(Path("/proc").joinpath, children):
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                if os.path.samefile(child / "exe", binary):
-                    settings = (child / "environ").read_text().split("\0")
-                    # A process that tally itself has started, without a launcher, has no rank.
-                    for entry in settings:
-                        if entry.startswith("OMPI_COMM_WORLD_RANK="):
-                            found[int(entry.partition("=")[2])] = int(child.name)
+    left = _children(launcher.pid)
+    while left:
+        pid = left.pop()
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if not os.path.samefile(f"/proc/{pid}/exe", binary):
+                left += _children(pid)
+                continue
+            words = Path(f"/proc/{pid}/environ").read_text().split("\0")
+            # A process that tally itself has started, without a launcher, has no rank.
+            if (rank := rank_in(dict(word.partition("=")[::2] for word in words))) is not None:
+                found[rank] = pid
     return [found[rank] for rank in sorted(found)]
 
 

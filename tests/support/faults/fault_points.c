@@ -55,6 +55,7 @@ __attribute__((constructor)) static void follow_environment(void) {
   const char* log = getenv("FAULT_POINTS_PASSED");
   const char* struck = getenv("FAULT_POINTS_RANK");
   const char* rank = getenv("OMPI_COMM_WORLD_RANK");
+  if (!rank) rank = getenv("PMI_RANK"); /* of MPICH */
   const char* stop = getenv("FAULT_POINTS_STOP");
   const char* locks = getenv("FAULT_POINTS_LOCKS");
   if (locks) lock_error = atoi(locks);
