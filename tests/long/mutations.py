@@ -31,7 +31,9 @@ ROOMS = ("plan", "exact", "metrics", "weights", "resume")
 # What of a GPU only its simulation runs.
 OTHER_USERS = {"metrics": ["simulated_gpu"]}
 LEFT_OUT = re.compile(r"\.np[25]$|^simulated_schedules$")  # the same tests on other numbers of ranks, or again
-MOST_MEMORY = 24 << 30  # of addresses: LibTorch takes many
+MOST_MEMORY = 4 << 30  # that can be written to; of addresses LibTorch takes many more
+LEAST_SECONDS = 10.0  # that a test may take with a mistake, and
+TIMES_SLOWER = 10.0  # than without one: then it counts as hanging
 
 
 def run(*command: str | Path, **options) -> subprocess.CompletedProcess:
@@ -40,7 +42,17 @@ def run(*command: str | Path, **options) -> subprocess.CompletedProcess:
 
 def limit() -> None:
     """A mistake may take memory without end."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+
+
+def end_group(process: subprocess.Popen) -> None:
+    """CTest and what it runs. mpirun ends its ranks, which are in groups of their own, when it is asked to."""
+    for sign, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
+        try:
+            os.killpg(process.pid, sign)
+            process.wait(patience)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
 
 
 def users_of(room: str) -> list[str]:
@@ -86,13 +98,22 @@ class Tests:
         programs = sorted({program for name in names for program in self.programs[name]})
         return not programs or run("ninja", "-C", self.build, *programs).returncode == 0
 
-    def failure(self, name: str) -> str:
-        """How a test fails, if it does."""
-        command = ("ctest", "--test-dir", self.build, "-R", f"^{re.escape(name)}$", "-FA", ".", "--no-tests=error")
-        ended = run(*command, preexec_fn=limit)
-        if ended.returncode == 0:
+    def failure(self, name: str, most_seconds: float | None = None) -> str:
+        """How a test fails, if it does. The time limit is CTest's where none is given."""
+        command = ("ctest", "--test-dir", str(self.build), "-R", f"^{re.escape(name)}$", "-FA", ".", "--no-tests=error")
+        environment = os.environ | {"GTEST_FAIL_FAST": "1"}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        with subprocess.Popen(command, env=environment, preexec_fn=limit, start_new_session=True, **pipes) as process:
+            try:
+                said = process.communicate(timeout=most_seconds)[0]
+            except BaseException as ended:
+                end_group(process)
+                if isinstance(ended, subprocess.TimeoutExpired):
+                    return f"{name}, by its time limit"
+                raise
+        if process.returncode == 0:
             return ""
-        return f"{name}, by its time limit" if "***Timeout" in ended.stdout else name
+        return f"{name}, by its time limit" if "***Timeout" in said else name
 
 
 class State:
@@ -104,7 +125,8 @@ class State:
         self.seed: str = known.get("seed", "tally")
         self.next: int = known.get("next", 0)
         self.sources: str = known.get("sources", "")
-        self.sound: list[str] = known.get("sound", [])  # tests that pass these sources without a mistake
+        # Tests that pass these sources without a mistake, and the seconds that they take.
+        self.sound: dict[str, float] = known.get("sound", {})
         self.tries: list[dict] = known.get("tries", [])
         self.in_place: dict[str, str] = known.get("in_place", {})
 
@@ -135,17 +157,20 @@ def check_without_mistake(tests: Tests, state: State, name: str) -> None:
     """A test that always fails notices nothing."""
     if name in state.sound:
         return
-    if not tests.compile([name]) or tests.failure(name):
+    compiles = tests.compile([name])
+    begin = time.monotonic()
+    if not compiles or tests.failure(name):
         sys.exit(f"{name} fails without any mistake")
-    state.sound.append(name)
+    state.sound[name] = round(time.monotonic() - begin, 1)
     state.keep()
 
 
-def verdict(tests: Tests, room: str, quick: bool) -> tuple[str, str]:
+def verdict(tests: Tests, state: State, room: str, quick: bool) -> tuple[str, str]:
     for name in tests.of(room, quick):
         if not tests.compile([name]):
             return "does not compile", ""
-        if failure := tests.failure(name):
+        known = state.sound.get(name)
+        if failure := tests.failure(name, known and max(LEAST_SECONDS, TIMES_SLOWER * known)):
             return "noticed", failure
     return "unnoticed", ""
 
@@ -161,7 +186,7 @@ def try_edit(tests: Tests, state: State, number: int, room: str, edit: Edit, qui
         state.in_place = {edit.file: text}
         state.keep()
         path.write_text(edit.of(text))
-        found, by = verdict(tests, room, quick)
+        found, by = verdict(tests, state, room, quick)
     finally:
         state.take_back()
     if by:
@@ -221,7 +246,7 @@ def main() -> None:
         tests = Tests(build)
         now = sources_now()
         if state.sources != now:
-            state.sources, state.sound = now, []
+            state.sources, state.sound = now, {}
         if options.again:
             retry(tests, state, options.quick)
         done = 0
