@@ -32,7 +32,7 @@ ROOMS = ("plan", "exact", "metrics", "weights", "resume")
 OTHER_USERS = {"metrics": ["simulated_gpu"]}
 LEFT_OUT = re.compile(r"\.np[25]$|^simulated_schedules$")  # the same tests on other numbers of ranks, or again
 MOST_MEMORY = 4 << 30  # that can be written to; of addresses LibTorch takes many more
-LEAST_SECONDS = 10.0  # that a test may take with a mistake, and
+LEAST_SECONDS = 20.0  # that a test may take with a mistake, and
 TIMES_SLOWER = 10.0  # than without one: then it counts as hanging
 
 
@@ -251,13 +251,15 @@ def main() -> None:
             retry(tests, state, options.quick)
         done = 0
         while done < options.edits and not options.again:
-            room = ROOMS[state.next % len(ROOMS)]
-            edit = draw(ROOT, room, f"{state.seed}-{state.next}")
-            state.next += 1
+            number = state.next
+            room = ROOMS[number % len(ROOMS)]
+            edit = draw(ROOT, room, f"{state.seed}-{number}")
             if any(edit == Edit(*(known[key] for key in Edit._fields)) for known in state.tries):
+                state.next += 1
                 continue
-            record = try_edit(tests, state, state.next - 1, room, edit, options.quick)
+            record = try_edit(tests, state, number, room, edit, options.quick)
             state.tries.append(record)
+            state.next += 1  # only now: a call that ends before has not tried it
             state.keep()
             show(record)
             done += record["verdict"] in ("noticed", "unnoticed")
