@@ -138,6 +138,18 @@ TEST(Rational, SquareRootsAreExactWhereTheyCanBe) {
   EXPECT_EQ(Rational().sqrt_to_double(), 0.0);
 }
 
+// Half a bit more than a double has is a tie, to even. A little more than that is none, whether the
+// division leaves it or the root does.
+TEST(Rational, WhatIsLeftOfARootBreaksTies) {
+  const Rational tie = Rational((std::int64_t{1} << 53) + 1);
+  Rational least(1);
+  for (int i = 0; i < 300; ++i) least = least / 2;
+  EXPECT_EQ((tie * tie).sqrt_to_double(), 0x1p53);
+  EXPECT_EQ((tie * tie + least).sqrt_to_double(), 0x1p53 + 2);
+  EXPECT_EQ((tie * tie + least / 3).sqrt_to_double(), 0x1p53 + 2);
+  EXPECT_EQ((tie * tie - least / 3).sqrt_to_double(), 0x1p53);
+}
+
 TEST(Rational, RefusesWhatHasNoValue) {
   EXPECT_THROW(Rational(1) / Rational(), Error);
   EXPECT_THROW(Rational(-1).sqrt_to_double(), Error);

@@ -183,6 +183,15 @@ TEST(BetterBatchSize, IsOneThatSuits) {
   EXPECT_EQ(better_batch_size(BatchGrid(96, 16), 8, pairs_from_16_on), std::nullopt);
 }
 
+TEST(BetterBatchSize, IsTheOneByWhichLeastIsComputed) {
+  // A rank has 70 samples: one batch of 96, or two of 35 or of 64.
+  const auto suits_one_of = [](std::int64_t one, std::int64_t other) {
+    return [=](std::int64_t size) { return size == one || size == other; };
+  };
+  EXPECT_EQ(better_batch_size(BatchGrid(140, 128), 2, suits_one_of(96, 35)), 35);
+  EXPECT_EQ(better_batch_size(BatchGrid(140, 128), 2, suits_one_of(96, 64)), 96);
+}
+
 TEST(BetterBatchSize, IsNoneWhereNothingHelps) {
   EXPECT_EQ(better_batch_size(BatchGrid(0, 64), 2, any_size), std::nullopt);
   EXPECT_EQ(better_batch_size(BatchGrid(3, 1), 5, any_size), std::nullopt);

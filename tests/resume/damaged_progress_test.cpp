@@ -9,6 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 
+#include "expect_error.hpp"
 #include "mutator.hpp"
 #include "part_files.hpp"
 #include "record_frames.hpp"
@@ -212,6 +213,7 @@ TEST_F(DamagedProgress, HostileNumbersAreRefused) {
   // 2^61 values would have 2^64 bytes, which is 0 in 64 bits.
   expect_refused(header_with("\"state_length\":0", "\"state_length\":2305843009213693952"));
   expect_refused(std::string(kGoodHeader), "more than it says");
+  expect_refused(header_with("\"sequence\":9", "\"sequence\":0"));
 }
 
 TEST_F(DamagedProgress, HostileTextsAreRefused) {
@@ -226,6 +228,12 @@ TEST_F(DamagedProgress, HostileTextsAreRefused) {
   expect_refused("\"\xff\"");
   expect_refused(std::string(kGoodHeader) + "x");
   expect_refused(std::string(kGoodHeader).substr(1));
+}
+
+// Nearly all of it is a hole, which takes no space on the disk.
+TEST_F(DamagedProgress, AFileLargerThanMemoryIsNotTakenForADamagedOne) {
+  fs::resize_file(state(1), 4'000'000'000'000);
+  expect_error(ErrorKind::environment, {state(1).string()}, [&] { (void)loaded(); });
 }
 
 // Frames with checksums that fit.

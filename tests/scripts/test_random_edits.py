@@ -85,7 +85,7 @@ class Failing:
     def compile(self, names):
         return True
 
-    def failure(self, name):
+    def failure(self, name, most_seconds=None):
         if self.file.read_text() == BODY:
             return name if self.always else ""
         self.seen = self.file.read_text()
@@ -120,6 +120,14 @@ def test_a_test_that_fails_without_the_edit_notices_nothing(place):
     edit = next(e for e in random_edits.edits_of("src/a.cpp", BODY) if e.old == "6")
     with pytest.raises(SystemExit, match="plan_test fails without any mistake"):
         mutations.try_edit(Failing(place / "src" / "a.cpp", always=True), mutations.State(place / "state.json"), 0, "plan", edit, quick=False)
+
+
+def test_a_test_that_hangs_fails_by_its_time_limit(tmp_path):
+    tests = mutations.Tests.__new__(mutations.Tests)
+    tests.runs = {"hanging": {"args": ["sleep", "1000"]}, "passing": {"args": ["true"]}, "failing": {"args": ["false"]}}
+    assert tests.failure("hanging", 0.5) == "hanging, by its time limit"
+    assert tests.failure("passing") == ""
+    assert tests.failure("failing") == "failing"
 
 
 def test_the_next_call_takes_back_what_a_killed_one_left(place):

@@ -185,6 +185,15 @@ TEST(MetadataTest, FilesThatAreCutShortAreCopiedAgain) {
   }
 }
 
+TEST(MetadataTest, AStateThatIsNoDictHasNoAttributes) {
+  const Folder folder;
+  folder.write(".metadata",
+               "ctorch.distributed.checkpoint.metadata\nMetadata\n)\x81]("
+               "X\x13\0\0\0state_dict_metadata}X\x0c\0\0\0storage_data}eb."s);
+  EXPECT_THAT(error_of(ErrorKind::model, [&] { open_checkpoint(folder.path(), {}); }),
+              HasSubstr("Metadata has no state_dict_metadata)"));
+}
+
 TEST(MetadataTest, NamesInMessagesArePrintable) {
   const Folder folder;
   folder.write(".metadata",
