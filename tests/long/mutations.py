@@ -23,6 +23,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from random_edits import Edit, draw
 
@@ -32,7 +33,7 @@ ROOMS = ("plan", "exact", "metrics", "weights", "resume")
 OTHER_USERS = {"metrics": ["simulated_gpu"]}
 LEFT_OUT = re.compile(r"\.np[25]$|^simulated_schedules$")  # the same tests on other numbers of ranks, or again
 MOST_MEMORY = 4 << 30  # that can be written to; of addresses LibTorch takes many more
-LEAST_SECONDS = 30.0  # that a test may take with a mistake, and
+LEAST_SECONDS = 10.0  # that a test may take with a mistake, and
 TIMES_SLOWER = 10.0  # than without one: then it counts as hanging
 UNKNOWN_SECONDS = 900.0  # where it has not run without one yet
 BY_TIME_LIMIT = ", by its time limit"
@@ -42,9 +43,20 @@ def run(*command: str | Path, **options) -> subprocess.CompletedProcess:
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
 
 
-def limit() -> None:
-    """A mistake may take memory without end."""
+class Seconds(NamedTuple):
+    """What a test takes. It ends by those of a processor, as a rule, which other jobs on the machine do not change."""
+
+    of_clock: float = UNKNOWN_SECONDS
+    of_processor: float = UNKNOWN_SECONDS
+
+    def most(self) -> "Seconds":
+        return Seconds(*(max(LEAST_SECONDS, TIMES_SLOWER * each) for each in self))
+
+
+def limit(seconds: Seconds) -> None:
+    """A mistake may take memory and time without end."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds.of_processor), int(seconds.of_processor) + 5))
 
 
 def end_group(process: subprocess.Popen) -> None:
@@ -107,12 +119,13 @@ class Tests:
         programs = sorted({program for name in names for program in self.programs[name]})
         return not programs or run("ninja", "-C", self.build, *programs).returncode == 0
 
-    def failure(self, name: str, most_seconds: float = UNKNOWN_SECONDS) -> str:
+    def failure(self, name: str, most: Seconds = Seconds()) -> str:
         """How a test fails, if it does. Not run by ctest, whose time limits are too short for a busy machine."""
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(**self.runs[name], **quiet, preexec_fn=limit, start_new_session=True) as process:
+        options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+        with subprocess.Popen(**self.runs[name], **options, preexec_fn=lambda: limit(most)) as process:
             try:
-                return name if process.wait(most_seconds) != 0 else ""
+                code = process.wait(most.of_clock)
+                return "" if code == 0 else name + BY_TIME_LIMIT if code == -signal.SIGXCPU else name
             except subprocess.TimeoutExpired:
                 return name + BY_TIME_LIMIT
             finally:
@@ -130,7 +143,7 @@ class State:
         self.next: int = known.get("next", 0)
         self.sources: str = known.get("sources", "")
         # Tests that pass these sources without a mistake, and the seconds that they take.
-        self.sound: dict[str, float] = known.get("sound", {})
+        self.sound = {name: Seconds(*each) for name, each in known.get("sound", {}).items()}
         self.tries: list[dict] = known.get("tries", [])
         self.in_place: dict[str, str] = known.get("in_place", {})
 
@@ -152,9 +165,15 @@ def equivalent_edits() -> set[tuple[str, str]]:
 
 
 def sources_now() -> str:
-    changes = run("git", "-C", ROOT, "diff", "HEAD", "--", "src", "include", "tests").stdout
-    revision = run("git", "-C", ROOT, "rev-parse", "HEAD", check=True).stdout
-    return hashlib.sha256((revision + changes).encode()).hexdigest()
+    which = ("--", "src", "include", "tests", "cmake", ":!tests/long")
+    files = run("git", "-C", ROOT, "ls-files", "-s", *which, check=True).stdout
+    changes = run("git", "-C", ROOT, "diff", *which, check=True).stdout
+    return hashlib.sha256((files + changes).encode()).hexdigest()
+
+
+def seconds_now() -> Seconds:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Seconds(time.monotonic(), used.ru_utime + used.ru_stime)
 
 
 def check_without_mistake(tests: Tests, state: State, name: str) -> None:
@@ -162,10 +181,10 @@ def check_without_mistake(tests: Tests, state: State, name: str) -> None:
     if name in state.sound:
         return
     compiles = tests.compile([name])
-    begin = time.monotonic()
+    begin = seconds_now()
     if not compiles or tests.failure(name):
         sys.exit(f"{name} fails without any mistake")
-    state.sound[name] = round(time.monotonic() - begin, 1)
+    state.sound[name] = Seconds(*(round(now - before, 1) for before, now in zip(begin, seconds_now())))
     state.keep()
 
 
@@ -173,8 +192,7 @@ def verdict(tests: Tests, state: State, room: str, quick: bool) -> tuple[str, st
     for name in tests.of(room, quick):
         if not tests.compile([name]):
             return "does not compile", ""
-        seconds = state.sound.get(name)
-        if failure := tests.failure(name, max(LEAST_SECONDS, TIMES_SLOWER * seconds) if seconds else UNKNOWN_SECONDS):
+        if failure := tests.failure(name, state.sound[name].most() if name in state.sound else Seconds()):
             return "noticed", failure
     return "unnoticed", ""
 

@@ -85,7 +85,7 @@ class Failing:
     def compile(self, names):
         return True
 
-    def failure(self, name, most_seconds=None):
+    def failure(self, name, most=None):
         if self.file.read_text() == BODY:
             return name if self.always else ""
         self.seen = self.file.read_text()
@@ -122,12 +122,19 @@ def test_a_test_that_fails_without_the_edit_notices_nothing(place):
         mutations.try_edit(Failing(place / "src" / "a.cpp", always=True), mutations.State(place / "state.json"), 0, "plan", edit, quick=False)
 
 
-def test_a_test_that_hangs_fails_by_its_time_limit(tmp_path):
+@pytest.mark.parametrize(
+    "command, most, failure",
+    [
+        ("sleep 1000", mutations.Seconds(of_clock=0.5), "some, by its time limit"),
+        ("while true; do true; done", mutations.Seconds(of_processor=1), "some, by its time limit"),
+        ("false", mutations.Seconds(), "some"),
+        ("true", mutations.Seconds(), ""),
+    ],
+)
+def test_a_test_fails_by_its_exit_code_and_by_its_time_limits(command, most, failure):
     tests = mutations.Tests.__new__(mutations.Tests)
-    tests.runs = {"hanging": {"args": ["sleep", "1000"]}, "passing": {"args": ["true"]}, "failing": {"args": ["false"]}}
-    assert tests.failure("hanging", 0.5) == "hanging, by its time limit"
-    assert tests.failure("passing") == ""
-    assert tests.failure("failing") == "failing"
+    tests.runs = {"some": {"args": ["sh", "-c", command]}}
+    assert tests.failure("some", most) == failure
 
 
 def test_the_next_call_takes_back_what_a_killed_one_left(place):
