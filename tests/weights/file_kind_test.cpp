@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/base/byte_conversions.hpp>
 #include <tally/weights/file_kind.hpp>
 
 #include "fixture_file.hpp"
 
 namespace tally::weights {
 namespace {
+
+using namespace std::literals;
 
 TEST(ProbeTest, KindsAreFoundFromTheBytes) {
   const std::vector<std::pair<std::string, FileKind>> cases{
@@ -31,6 +34,11 @@ TEST(ProbeTest, Hdf5BehindAUserBlock) {
   std::vector<std::byte> bytes(1024);
   bytes.insert(bytes.end(), set.bytes.begin(), set.bytes.end());
   EXPECT_EQ(probe(bytes), FileKind::hdf5);
+}
+
+TEST(ProbeTest, ASafetensorsFileMayHoldNothing) {
+  EXPECT_EQ(probe(as_bytes("\2\0\0\0\0\0\0\0{}"sv)), FileKind::safetensors);
+  EXPECT_EQ(probe(as_bytes("\1\0\0\0\0\0\0\0{}"sv)), FileKind::other);
 }
 
 TEST(ProbeTest, AnyBeginningOfAnyFileIsProbed) {

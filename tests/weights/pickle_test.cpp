@@ -130,6 +130,7 @@ TEST(PickleTest, TensorsStayInTheirStorage) {
   EXPECT_EQ(Loaded(tensor("K\6", "K\0"s, "K\2K\3\x86", "K\3K\1\x86")).root.kind,
             PickleKind::tensor);
   EXPECT_EQ(Loaded(tensor("K\1", "K\1", "K\0\x85"s, "K\1\x85")).root.kind, PickleKind::tensor);
+  EXPECT_EQ(Loaded(tensor("K\0"s, "K\0"s, "K\0\x85"s, "K\1\x85")).root.kind, PickleKind::tensor);
   const auto past = HasSubstr("reaches past its storage");
   EXPECT_THAT(refusal(tensor("K\5", "K\0"s, "K\2K\3\x86", "K\3K\1\x86")), past);
   EXPECT_THAT(refusal(tensor("K\6", "K\1", "K\2K\3\x86", "K\3K\1\x86")), past);
