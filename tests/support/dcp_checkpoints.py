@@ -66,6 +66,7 @@ def _nested(net: nn.Module) -> dict[str, object]:
 def _forms() -> dict[str, tuple[dict[str, object], dict[str, object]]]:
     """Name: what is saved, and how."""
     many_files = {"single_file_per_rank": False, "thread_count": 2}
+    no_weights = {"step": torch.tensor([7.0]), "random": torch.zeros(9, dtype=torch.uint8)}
     sharded = _sharded()
     return {
         "flat": (get_model_state_dict(sharded), {}),
@@ -76,7 +77,7 @@ def _forms() -> dict[str, tuple[dict[str, object], dict[str, object]]]:
         "many_files": (get_model_state_dict(_sharded()), many_files),
         "own_names": ({"step": 7, "state_dict": {"net": get_model_state_dict(_sharded())}}, {}),
         "beside_others": (get_model_state_dict(_sharded()) | {"optim_state": {"m": torch.ones(3)}, "rng": {"cpu": torch.ones(3)}}, {}),
-        "beside_a_step": ({"step": torch.tensor([7.0]), "encoder": get_model_state_dict(_sharded())}, {}),
+        "beside_a_step": (no_weights | {"encoder": get_model_state_dict(_sharded())}, {}),
         "full": ({"model": get_model_state_dict(sharded, options=StateDictOptions(full_state_dict=True))}, {}),
         "tensor_parallel": ({"model": get_model_state_dict(_tensor_parallel())}, {}),
         "first_kind": (get_model_state_dict(_first_kind_of_sharding()), {}),
