@@ -40,5 +40,13 @@ if(TALLY_FUZZ)  # what is reached by which input
   target_compile_options(tally_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# Counts of the preset 'coverage' are written at a normal exit, and here also where a process ends itself in another way.
+string(REGEX MATCH "--coverage" TALLY_COVERAGE "${CMAKE_CXX_FLAGS}")
+if(TALLY_COVERAGE)
+  add_library(tally_write_counts STATIC ${PROJECT_SOURCE_DIR}/tests/support/write_counts.cpp)
+  target_link_libraries(tally_build_flags INTERFACE tally_write_counts)
+  target_link_options(tally_build_flags INTERFACE LINKER:--wrap=_exit,--wrap=_Exit,--wrap=abort,--wrap=raise)
+endif()
+
 # Exact arithmetic needs the IEEE operations that are written, whatever the compiler's default.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)

@@ -54,7 +54,7 @@ function(tally_test name)
     set(ARG_TIMEOUT 60)
   endif()
   math(EXPR ARG_TIMEOUT "${TALLY_TEST_PATIENCE} * ${ARG_TIMEOUT}")
-  if(TALLY_SANITIZE)  # which makes everything slower
+  if(TALLY_SANITIZE OR TALLY_COVERAGE)  # which make everything slower
     math(EXPR ARG_TIMEOUT "10 * ${ARG_TIMEOUT}")
   endif()
   add_executable(${name} ${ARG_SOURCES})

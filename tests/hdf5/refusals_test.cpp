@@ -139,7 +139,18 @@ TEST_F(Refusals, ElementTypes) {
     const hid_t short_int = raw::ok(H5Tcopy(H5T_STD_I32LE));
     raw::ok(H5Tset_precision(short_int, 20));
     raw::dataset(file, "/short", short_int, {8}, kValues);
-    for (const hid_t type : {compound, enumeration, half, short_int}) H5Tclose(type);
+    const hid_t opaque = raw::ok(H5Tcreate(H5T_OPAQUE, 4));
+    raw::dataset(file, "/opaque", opaque, {8}, nullptr);
+    const hsize_t two = 2;
+    const hid_t array = raw::ok(H5Tarray_create2(H5T_STD_I32LE, 1, &two));
+    raw::dataset(file, "/array", array, {8}, nullptr);
+    const hid_t lengths = raw::ok(H5Tvlen_create(H5T_STD_I32LE));
+    raw::dataset(file, "/lengths", lengths, {8}, nullptr);
+    raw::dataset(file, "/reference", H5T_STD_REF_OBJ, {8}, nullptr);
+    raw::dataset(file, "/time", H5T_UNIX_D32LE, {8}, nullptr);
+    for (const hid_t type : {compound, enumeration, half, short_int, opaque, array, lengths}) {
+      H5Tclose(type);
+    }
   });
   const Reader file(path);
   const auto refuse = [&](const char* object, const char* found) {
@@ -152,6 +163,11 @@ TEST_F(Refusals, ElementTypes) {
   refuse("/enumeration", "enumeration");
   refuse("/half", "float16");
   refuse("/short", "int32 with unused bits");
+  refuse("/opaque", "opaque");
+  refuse("/array", "array");
+  refuse("/lengths", "variable-length");
+  refuse("/reference", "reference");
+  refuse("/time", "time");
   EXPECT_NO_THROW(file.refuse_indirections());  // strange, but nobody's business until used
 }
 
