@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -213,6 +214,17 @@ TEST_F(FatalSignals, WhatHandlesThemAlreadyIsLeftAlone) {
     std::raise(SIGSEGV);
   };
   EXPECT_EXIT(die(), testing::ExitedWithCode(44), "^$");
+}
+
+TEST(EndProcess, EndsItFromAnyThreadAndRemovesWhatIsIncomplete) {
+  std::string pattern = (fs::temp_directory_path() / "tally-end-XXXXXX").string();
+  const fs::path folder = ::mkdtemp(pattern.data());
+  const auto end = [&] {
+    remove_on_interrupt({}, {folder});
+    std::thread([] { end_process(8, [] { std::fputs("first this\n", stderr); }); }).join();
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(8), "^first this\n");
+  EXPECT_FALSE(fs::exists(folder));
 }
 
 }  // namespace

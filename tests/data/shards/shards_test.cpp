@@ -17,7 +17,7 @@
 #include "object_file.hpp"
 #include "raw_hdf5.hpp"
 #include "sample_file.hpp"
-#include "shards/index_file.hpp"
+#include "shards/shards_fixture.hpp"
 #include "spoil.hpp"
 
 namespace tally::data {
@@ -29,35 +29,6 @@ using testing::HasSubstr;
 std::vector<std::byte> joined(std::vector<std::byte> first, const std::vector<std::byte>& more) {
   first.insert(first.end(), more.begin(), more.end());
   return first;
-}
-
-class Shards : public testing::Test {
- protected:
-  // Files of these, and an index of them.
-  template <class File>
-  std::filesystem::path write(const std::vector<File>& files,
-                              const std::function<void(IndexFile&)>& change = {}) {
-    IndexFile index{.task = std::is_same_v<File, ObjectFile> ? "detection" : "multiclass"};
-    for (const File& file : files) {
-      const std::string name = format("part-{}.h5", next_++);
-      file.write(folder_ / name);
-      const DataSet data_set(folder_ / name);
-      index.add(name, data_set.info().num_samples, data_set.identity());
-    }
-    if (change) change(index);
-    const auto path = folder_ / format("set-{}.shards.json", next_++);
-    index.write(path);
-    return path;
-  }
-  raw::TemporaryFolder folder_;
-  int next_ = 0;
-};
-
-std::vector<SampleFile> three(std::int64_t rows_per_block,
-                              SampleStorage storage = SampleStorage::contiguous) {
-  return {{.num_samples = 5, .rows_per_block = rows_per_block, .storage = storage},
-          {.num_samples = 1, .rows_per_block = rows_per_block, .storage = storage},
-          {.num_samples = 9, .rows_per_block = rows_per_block, .storage = storage}};
 }
 
 // Rows per checksum block, storage.
