@@ -45,7 +45,8 @@ string(REGEX MATCH "--coverage" TALLY_COVERAGE "${CMAKE_CXX_FLAGS}")
 if(TALLY_COVERAGE)
   add_library(tally_write_counts STATIC ${PROJECT_SOURCE_DIR}/tests/support/write_counts.cpp)
   target_link_libraries(tally_build_flags INTERFACE tally_write_counts)
-  target_link_options(tally_build_flags INTERFACE LINKER:--wrap=_exit,--wrap=_Exit,--wrap=abort,--wrap=raise)
+  target_link_options(tally_build_flags INTERFACE
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:LINKER:--undefined=__wrap_abort,--wrap=_exit,--wrap=_Exit,--wrap=abort,--wrap=raise>)
 endif()
 
 # Exact arithmetic needs the IEEE operations that are written, whatever the compiler's default.

@@ -6,9 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,9 @@ inline std::filesystem::path checkpoint_path(const std::string& name) {
 class Folder {
  public:
   Folder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    auto name = std::string("tally-") + test->test_suite_name() + "-" + test->name();
-    std::ranges::replace(name, '/', '-');
-    path_ = std::filesystem::path(testing::TempDir()) / name;
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
+    std::string pattern = testing::TempDir() + "tally-weights-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    path_ = pattern;
   }
   ~Folder() { std::filesystem::remove_all(path_); }
   Folder(const Folder&) = delete;
