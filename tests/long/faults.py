@@ -97,10 +97,11 @@ def make_case(place: Workplace, folder: Path) -> Case:
 
 
 def in_the_loop(place: Workplace, case: Case, scenario: Scenario) -> int:
-    """The operation that gives a file of progress its name for the first time."""
+    """The operation that makes the folder of progress, after the first batch. Files in it get their names by another thread,
+    at times when the loop has ended."""
     letters = Attempt(place, case, scenario).operations()
     place.clear()
-    return [at for at, letter in enumerate(letters, 1) if letter == "n"][1]
+    return letters.rindex("m") + 1
 
 
 class Cell:

@@ -205,8 +205,8 @@ def problems_of_run(run: Run, scenario: Scenario, kind: str, letter: str, attemp
         yield f"exit {run.code}, lines: {run.stderr}"
     output = attempt.place.output
     names = {path.name for path in output.iterdir()} if output.exists() else None
-    # What could not be removed goes with the next run that looks.
-    tolerated = REMAINS if letter in "codu" else frozenset()
+    # What could not be removed goes with the next run that looks; a run that stops puts the earlier result back, too.
+    tolerated = REMAINS if letter in ("codnsu" if scenario.stops else "codu") else frozenset()
     if run.code == 0:
         yield from differences(output, attempt.case.whole, tolerated)
         if '"complete"' not in (output / "events.jsonl").read_text().splitlines()[-1]:
