@@ -53,6 +53,7 @@ class Place:
     folder: Path
 
     def __post_init__(self) -> None:
+        self.before = set(os.listdir("/dev/shm"))
         for path in (self.tmp, self.shm, self.work, self.checkpoints, self.harnesses):
             path.mkdir(parents=True, exist_ok=True)
 
@@ -73,9 +74,10 @@ class Place:
         }
 
     def left(self) -> list[str]:
-        """In /dev/shm also what others are just using, which goes soon."""
+        """In /dev/shm also what others are just using, which goes soon; not what was there before."""
         found = [f"{path.parent.name}/{path.name}" for folder in (self.tmp, self.shm, self.work) for path in folder.iterdir()]
-        return found + [f"/dev/shm/{entry.name}" for entry in os.scandir("/dev/shm") if entry.name.startswith("tally-")]
+        return found + [f"/dev/shm/{entry.name}" for entry in os.scandir("/dev/shm")
+                        if entry.name.startswith("tally-") and entry.name not in self.before]  # fmt: skip
 
 
 def settled(look: Callable[[], list[str]]) -> list[str]:
