@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How jobs end that do not succeed: the code is in the job's state, and no half-written result stays."""
 
+import json
 import os
 import shlex
 import signal
@@ -16,13 +17,19 @@ from slow_jobs import CPU, evaluate, process_of, wait_for_loop
 LAUNCHERS = pytest.mark.parametrize("launcher", ["", "mpirun"], ids=["srun", "mpirun"])
 
 
+def error_files_alone(results: Path) -> list[int]:
+    """Their codes, where there is nothing else."""
+    assert all(path.name.endswith(".error.json") for path in results.iterdir())
+    return [json.loads(path.read_text())["code"] for path in results.iterdir()]
+
+
 @LAUNCHERS
 def test_a_bad_data_set_gives_its_code(launcher: str, cluster: Cluster, tiny: Case, tmp_path: Path) -> None:
     bad = tmp_path / "bad.h5"
     bad.write_bytes(tiny.data.read_bytes()[:-100])
     (job,) = cluster.wait(evaluate(cluster, tiny.model, bad, tmp_path, launcher=launcher))
     job.must_fail(3, "tally: error[3]", "bad.h5")
-    assert not (tmp_path / "results").exists()
+    assert error_files_alone(tmp_path / "results") == [3]
 
 
 @LAUNCHERS
@@ -32,7 +39,7 @@ def test_a_failure_in_the_loop_gives_its_code(launcher: str, cluster: Cluster, t
     flip_byte(bad, "/inputs/image", 5000)
     (job,) = cluster.wait(evaluate(cluster, tiny.model, bad, tmp_path, launcher=launcher))
     job.must_fail(3, "tally: error[3]", "bad.h5")
-    assert not (tmp_path / "results").exists()
+    assert error_files_alone(tmp_path / "results") == [3]
 
 
 def test_no_line_of_a_failure_in_the_loop_is_lost(cluster: Cluster, tally: Program, tiny: Case, tmp_path: Path) -> None:
