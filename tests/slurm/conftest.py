@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cluster for all tests of this folder, started for them and always stopped."""
+"""One cluster for all tests of a file, started for them and always stopped."""
 
 import json
 import os
