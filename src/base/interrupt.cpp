@@ -21,7 +21,6 @@
 #include <tally/base/error.hpp>
 
 #include "removal.hpp"
-#include "remove_progress_folder.hpp"
 
 namespace tally {
 namespace {
@@ -234,7 +233,7 @@ void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
   for (const auto& file : files) list->files.push_back(file.string());
   for (const auto& path : last) list->last.push_back(path.string());
   for (const auto& [from, to] : renames) list->renames.emplace_back(from.string(), to.string());
-  list->progress = {kept.folder.string(), kept.prefix, kept.whole_suffix};
+  list->progress = kept.folder;
   for (const auto& file : kept.files) list->with_progress.push_back(file.string());
   const bool any = !files.empty() || !last.empty() || !kept.files.empty();
   // The lists before are kept for a while: a handler on another thread may be reading one.

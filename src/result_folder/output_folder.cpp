@@ -16,6 +16,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/interrupt.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/progress_folder.hpp>
 #include <tally/result_folder/check_trace_path.hpp>
 #include <tally/result_folder/error_file.hpp>
 #include <tally/resume/progress_files.hpp>
@@ -39,6 +40,11 @@ bool is_partial_of(const fs::path& file, const fs::path& name) {
   const std::string begins = name.filename().string() + ".partial-";
   return found.size() > begins.size() && found.starts_with(begins) &&
          found.find_first_not_of("0123456789", begins.size()) == std::string::npos;
+}
+
+ProgressFolder progress_files(const fs::path& folder) {
+  return {folder.string(), std::string(resume::kProgressFilePrefix),
+          std::string(resume::kStateFileSuffix)};
 }
 
 [[noreturn]] void give_way(const fs::path& path) {
@@ -164,8 +170,7 @@ void OutputFolder::keep_on_interrupt() const {
   std::vector<fs::path> with_progress;
   (is_there(earlier_events) ? files : with_progress).push_back(events());
   remove_on_interrupt(files, last, {{earlier_events, events()}},
-                      {progress(), std::string(resume::kProgressFilePrefix),
-                       std::string(resume::kStateFileSuffix), with_progress});
+                      {progress_files(progress()), with_progress});
 }
 
 void OutputFolder::create_folders() {
@@ -272,9 +277,8 @@ void OutputFolder::undo() {
   unfinished_ = false;
   if (has_begun_) {  // else what lies there is of another run, which may be at work
     for (const auto& file : partial_files()) ::unlink(file.c_str());
-    // An empty folder of progress goes.
-    ::rmdir(progress().c_str());
-    const bool is_resumable = is_there(progress()) && !is_there(set_aside(path_) / kEventsFile);
+    const bool has_progress = !remove_without_whole_file(progress_files(progress()));
+    const bool is_resumable = has_progress && !is_there(set_aside(path_) / kEventsFile);
     if (has_events_ && !is_resumable) ::unlink(events().c_str());
     try {
       roll_back(path_);

@@ -76,7 +76,7 @@ TEST(Interrupt, KeepsProgressAndItsEventsAndEndsWith75) {
       std::ofstream(folder / "events.jsonl") << "x";
       std::ofstream(folder / "report.json.partial") << "x";
       remove_on_interrupt({folder / "report.json.partial"}, {folder}, {},
-                          {folder / "progress", "part-", ".state", {folder / "events.jsonl"}});
+                          {{folder / "progress", "part-", ".state"}, {folder / "events.jsonl"}});
       std::raise(SIGTERM);
     };
     if (has_progress) {

@@ -85,6 +85,19 @@ TEST_P(Resuming, AnErrorAtAnyOperationLeavesWhatCanBeResumed) {
   EXPECT_GT(failed, 30);
 }
 
+TEST_P(Resuming, ProgressInWhichNoFileIsWholeGoesWithAFailedRun) {
+  set_up();
+  {
+    OutputFolder folder(run(), use());
+    folder.create();
+    fs::create_directory(progress());
+    put(progress() / "attempt-1.rank-0.records", "some records");
+    put(progress() / "attempt-1.rank-1.a.state.partial-7", "half of a");
+  }
+  EXPECT_FALSE(fs::exists(progress()));
+  EXPECT_EQ(fs::exists(run() / "events.jsonl"), GetParam() == Before::result);
+}
+
 TEST_P(Resuming, NothingIsRemovedOfWhatIsNotComplete) {
   if (GetParam() == Before::result) return;
   set_up_progress();

@@ -7,8 +7,9 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <vector>
+
+#include <tally/base/progress_folder.hpp>
 
 namespace tally {
 
@@ -16,12 +17,10 @@ struct Rename {
   std::filesystem::path from, to;
 };
 
-// What a run can be resumed from: where a signal finds a file in `folder` whose name has this
-// prefix and suffix, or one that is no progress, `files` stay, and the process ends with exit
-// code 75. Otherwise what has the prefix is removed, for it was never whole.
+// What a run can be resumed from: where a signal finds that `folder` has to stay, so do `files`,
+// and the process ends with exit code 75.
 struct KeptProgress {
-  std::filesystem::path folder;
-  std::string prefix, whole_suffix;
+  ProgressFolder folder;
   std::vector<std::filesystem::path> files;
 };
 

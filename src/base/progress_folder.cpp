@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "remove_progress_folder.hpp"
+#include <tally/base/progress_folder.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ void remove_files(const ProgressFolder& folder) noexcept {
 bool remove_without_whole_file(const ProgressFolder& folder) noexcept {
   remove_files(folder);
   // A rank that gives a file its name meanwhile keeps the folder: only an empty one can be removed.
-  return ::rmdir(folder.path.c_str()) == 0 || (errno != ENOTEMPTY && errno != EEXIST);
+  return ::rmdir(folder.path.c_str()) == 0 || errno == ENOENT;
 }
 
 }  // namespace tally
