@@ -9,6 +9,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/thread_name.hpp>
 #include <tally/resume/progress_files.hpp>
 
 #include "part_files.hpp"
@@ -117,6 +118,7 @@ void ProgressWriter::write_later(Progress progress) {
   // The worker gets what append() may change meanwhile as values.
   auto work = [&impl, written = impl.completed(std::move(progress)),
                descriptor = impl.records.descriptor()] {
+    name_thread("tally-progress");
     try {
       impl.write(written, descriptor);
     } catch (...) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <tally/base/blocked_signals.hpp>
+#include <tally/base/thread_name.hpp>
 
 #include "join_job.hpp"
 
@@ -13,7 +14,10 @@ class Watchdog::Impl {
   explicit Impl(const comm::Communicator& comm) : watch_(join_job(comm)) {
     // A signal is for the threads that were there before: its handler is not to hold this one up.
     const BlockedSignals blocked(FatalSignals::speak);
-    thread_ = std::thread([this] { watch_->run(); });
+    thread_ = std::thread([this] {
+      name_thread("tally-watchdog");
+      watch_->run();
+    });
   }
   ~Impl() {
     watch_->leave();

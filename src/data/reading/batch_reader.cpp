@@ -17,6 +17,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/thread_name.hpp>
 #include <tally/trace/span_recording.hpp>
 
 #include "dataset_error.hpp"
@@ -110,6 +111,7 @@ void BatchReader::Impl::check() const {
 }
 
 void BatchReader::Impl::run(const std::stop_token& stop, int thread) {
+  name_thread("tally-reader");
   trace::set_track(trace::kReaderTrack + thread);
   const WorkScope reading(printable(format("data set '{}'", data_set.info().path.string())));
   while (const auto i = take_free(stop)) {
