@@ -8,11 +8,13 @@ Figures = Mapping[str, float]
 
 
 def in_turn(works: Mapping[str, Callable[[], Figures]], rounds: int) -> dict[str, list[Figures]]:
-    """Each work once in every round, in the order given; their figures by name."""
+    """Each work once in every round, every other round from the last to the first; their figures by name."""
     found: dict[str, list[Figures]] = {name: [] for name in works}
+    order = list(works)
     for _ in range(rounds):
-        for name, work in works.items():
-            found[name].append(work())
+        for name in order:
+            found[name].append(works[name]())
+        order.reverse()  # where the machine's speed drifts, none of them is always the later one
     return found
 
 
@@ -22,4 +24,19 @@ def median(figures: list[Figures], key: str) -> float:
 
 def median_ratio(ours: list[Figures], others: list[Figures], key: str) -> float:
     """The median over the rounds of ours / other's."""
-    return statistics.median(one[key] / other[key] for one, other in zip(ours, others, strict=True))
+    return statistics.median(_ratios(ours, others, key))
+
+
+def ratio_of_fastest(ours: list[Figures], others: list[Figures], key: str) -> float:
+    """Of a speed: that of the rounds which other work on the machine held up least."""
+    return max(one[key] for one in ours) / max(one[key] for one in others)
+
+
+def spread_of_ratio(ours: list[Figures], others: list[Figures], key: str) -> str:
+    """The median over the rounds of ours / other's, and their quartiles."""
+    low, middle, high = statistics.quantiles(_ratios(ours, others, key), method="inclusive")
+    return f"{middle:.3f} ({low:.3f}-{high:.3f})"
+
+
+def _ratios(ours: list[Figures], others: list[Figures], key: str) -> list[float]:
+    return [one[key] / other[key] for one, other in zip(ours, others, strict=True)]

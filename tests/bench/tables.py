@@ -10,8 +10,9 @@ from pathlib import Path
 import programs
 from cases import Cases
 from commands import COMMON, EAGER, KEEPING, SCRIPTED, UNTUNED, Case, Layout, Rival, Tally
+from cost_of_progress import cost_of_progress
 from measured import Measured
-from rounds import in_turn, median, median_ratio
+from rounds import in_turn, median, median_ratio, ratio_of_fastest, spread_of_ratio
 from table import Table
 
 TEXTS = 256
@@ -175,15 +176,18 @@ def texts(setup: Setup) -> Table:
 
 def progress(setup: Setup) -> Table:
     """What it costs that a run can be resumed and is watched: by default, and where much is kept."""
-    table = Table("progress", "The loop of 2 ranks that keeps its progress every S seconds and is watched, against one that does neither: "
-                  "samples per second",
-                  ["network", "neither", "every 60 s, watched: the default", "every second, watched", "default / neither", "1 s / neither"])  # fmt: skip
+    table = Table("progress", "The loop of 2 ranks that keeps its progress every S seconds and is watched, against one that does neither",
+                  ["network", "neither: samples/s", "every 60 s, watched (the default) / neither: the fastest rounds", "median and quartiles",
+                   "every second, watched / neither: the fastest rounds", "median and quartiles", "watchdog's part of the processor time",
+                   "the loop stands still to keep once: ms"])  # fmt: skip
     options = {"neither": ("--checkpoint-every", 0, "--stall-limit", 0), "default": (), "much": ("--checkpoint-every", 1)}
     for case in [*setup.cases.for_commands(), setup.cases.a_million()]:
         ways = {name: functools.partial(setup.tally.run, case, Layout(2, 1), *more) for name, more in options.items()}
         found = in_turn(ways, setup.rounds)
-        ratios = [median_ratio(found[name], found["neither"], "per_s") for name in ("default", "much")]
-        table.rows.append([case.network, *(median(one, "per_s") for one in found.values()), *ratios])
+        neither = found.pop("neither")
+        ratios = [ratio(kept, neither, "per_s") for kept in found.values() for ratio in (ratio_of_fastest, spread_of_ratio)]
+        direct = cost_of_progress(setup.tally, case, Layout(2, 1))
+        table.rows.append([case.network, median(neither, "per_s"), *ratios, f"{direct['watchdog']:.3%}", 1e3 * direct["keep_s"]])
     return table
 
 
