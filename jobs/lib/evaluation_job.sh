@@ -129,10 +129,11 @@ shielded() { (trap '' TERM USR1 && "$@"); }
 # "COMPLETING None".
 job_state() { shielded squeue --noheader --jobs="$job" --format='%T %r' || true; }
 
-# What the run says of its failure, where the launcher has only a signal's code to give.
+# What the run says of its failure. A launcher may have only a signal's code to give, and MPICH's gives that as a
+# bare number (9 for SIGKILL) and joins the codes of several ranks by "or" (3 and 4 to 7).
 take_code_of_failure() {
   local file=$1 before=$2 found
-  if ((code < 128)) || [[ ! -r $file || $(stamps "$file") == "$before" ]]; then return; fi
+  if ((code == 0)) || [[ ! -r $file || $(stamps "$file") == "$before" ]]; then return; fi
   found=$(sed -n 's/^ *"code": *\([0-9]*\),*$/\1/p' "$file")
   [[ -z $found ]] || code=$found
 }

@@ -210,7 +210,10 @@ def test_the_folder_says_whether_a_result_is_complete(machine: Machine) -> None:
 def test_codes_of_failures(machine: Machine) -> None:
     machine.run(3, f"{FAIL}; sys.exit(137)")
     machine.run(137, "sys.exit(137)")  # the file is from the run before
-    machine.run(4, f"{FAIL}; sys.exit(4)")
+    machine.run(3, f"{FAIL}; sys.exit(9)")  # MPICH: a rank got SIGKILL
+    machine.run(3, f"{FAIL}; sys.exit(7)")  # MPICH: codes 3 and 4 of two ranks
+    machine.run(4, "sys.exit(4)")
+    machine.run(0, f"{FAIL}; {COMPLETE}")
     machine.run(3, f"{KEEP}; {FAIL}; sys.exit(143)")
     machine.run(137, f"{KEEP}; sys.exit(137)")  # a rank was lost
     machine.run(2, "sys.exit(2)")
