@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/compare/comparison_file.hpp>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <fstream>
 #include <string>
 
@@ -28,12 +31,20 @@ bool is_comparison(const fs::path& file) {
 }  // namespace
 
 void check_comparison_path(const fs::path& path, bool overwrite) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const auto refuse = [&](std::string_view why, std::string_view next_step) {
     throw Error(ErrorKind::output, format("--json '{}' {}", printable(path.string()), why),
                 next_step);
   };
-  if (!is_there(path)) return;
   std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    refuse("cannot be written (its folder does not exist)", "Create the folder.");
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    refuse(format("cannot be written ({})", errno_text(errno)),
+           "Name a file in a folder that is writable.");
+  }
+  if (!is_there(path)) return;
   // Opening a pipe would wait, and a link would be replaced, not followed.
   const bool is_file = fs::symlink_status(path, ignored).type() == fs::file_type::regular;
   if (!is_file) refuse("is no regular file", "Name another file.");

@@ -7,8 +7,9 @@
 
 namespace tally::compare {
 
-// Before the results are read: refuses what lies at `path`, unless it is an earlier comparison and
-// `overwrite` says that it may go. Throws Error(output).
+// Before the results are read: refuses a folder that is not there or not writable, and what lies at
+// `path`, unless it is an earlier comparison and `overwrite` says that it may go. Throws
+// Error(output).
 void check_comparison_path(const std::filesystem::path& path, bool overwrite);
 
 // Writes it whole or not at all; without `overwrite` nothing is replaced that came meanwhile.

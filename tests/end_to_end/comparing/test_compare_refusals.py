@@ -228,7 +228,9 @@ def test_no_results(tally: Program, runs: tuple[Result, Result], small_case: Sma
     tally("compare", good, small_case.data).must_fail(3, "holds no predictions")
     tally("compare", good).must_fail(2, "needs two results")
     tally("compare", good, good, "--sed", 1).must_fail(2, "--seed")
-    tally("compare", good, good, "--json", tmp_path / "no" / "out.json").must_fail(6, "out.json")
+    tally("compare", good, good, "--json", tmp_path / "no" / "out.json").must_fail(6, "out.json", "folder does not exist")
+    # It is said before anything is read.
+    tally("compare", good, tmp_path / "nowhere", "--json", tmp_path / "no" / "out.json").must_fail(6, "Create the folder.")
 
 
 def test_files_that_are_cut_or_foreign(tally: Program, runs: tuple[Result, Result], tmp_path: Path) -> None:
