@@ -56,13 +56,12 @@ std::unique_ptr<WatchThread> join_job(const comm::Communicator& comm) {
     thread->open_hub(job);
   }
   take_meeting_point(job, comm.broadcast(comm.is_root() ? meeting_point_of(job) : std::string()));
-  const bool has_memory = comm.max(std::int64_t{job.memory.empty()}) == 0;
-  if (!has_memory) {
+  job.has_memory = comm.max(std::int64_t{job.memory.empty()}) == 0;
+  if (!job.has_memory) {
     log::note(
         "a node has no memory that its ranks could share: of a rank that is stopped nobody "
         "will know");
   }
-  job.sees_all = has_memory && (job.first_ranks.size() == 1 || !job.addresses.empty());
   thread->join(std::move(job));
   return thread;
 }

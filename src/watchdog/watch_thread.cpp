@@ -198,7 +198,7 @@ void WatchThread::judge_nodes(double limit_s, double now_s) {
     const auto suspect = links_[i].see(node.link, job_.first_ranks[i], limit_s, 0, now_s);
     if (suspect) accuse_node(*suspect, node, limit_s);
   }
-  if (!job_.sees_all) return;
+  if (!job_.sees_all()) return;
   const auto suspect = all_.see(nodes_, limit_s, now_s);
   if (!suspect) return;
   if (suspect->node == 0) accuse(*suspect, sign_of(suspect->rank), host_name(), limit_s);

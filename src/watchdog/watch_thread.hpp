@@ -31,12 +31,15 @@ struct Job {
   // if it is one.
   std::vector<int> first_ranks;
   std::optional<int> node;
-  // Whether rank 0 gets signs of all ranks, directly or by their nodes.
-  bool sees_all = true;
+  bool has_memory = true;  // on every node
   // How to reach rank 0's watchdog; no addresses where that is not possible.
   std::string host_of_root, token;
   std::vector<std::string> addresses;
   std::uint16_t port = 0;
+
+  // Whether rank 0 gets signs of all ranks: in the memory of its node, and from other nodes over
+  // TCP. Where it does not, that no rank known to it moves is no sign of a stall.
+  bool sees_all() const { return has_memory && (first_ranks.size() == 1 || !addresses.empty()); }
 };
 
 class WatchThread {
