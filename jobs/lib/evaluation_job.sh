@@ -41,22 +41,27 @@ set_up_srun() {
   export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring}
 }
 
-# setting NAME ARGUMENT…: what tally takes for an option: from the command line, else from the environment,
-# else from the file that --config names. A flag that stands alone is "true".
-setting() {
-  local name=$1 variable=${1^^} config=${TALLY_CONFIG:-} value=''
-  variable=TALLY_${variable//-/_}
+# given NAME ARGUMENT…: what a user gives for an option, on the command line, else in the environment. A flag that
+# stands alone is "true"; the next word is its value unless that is an option.
+given() {
+  local name=$1 variable=TALLY_${1^^} value=''
+  variable=${variable//-/_}
   shift
   while (($# > 0)); do
     case $1 in
-      --config=*) config=${1#*=} ;;
-      --config) config=${2:-} ;;
       "--$name="*) value=${1#*=} ;;
       "--$name") if [[ -z ${2:-} || $2 == --* ]]; then value=true; else value=$2; fi ;;
     esac
     shift
   done
-  value=${value:-${!variable:-}}
+  printf '%s\n' "${value:-${!variable:-}}"
+}
+
+# setting NAME ARGUMENT…: what tally takes for an option: what is given, else what the file has that --config names.
+setting() {
+  local name=$1 value config
+  value=$(given "$@")
+  config=$(given config "${@:2}")
   if [[ -z $value && -r $config ]]; then
     value=$(sed -n "s/#.*//; s/^[[:space:]]*${name}[[:space:]]*=[[:space:]]*//p" "$config" | sed 's/[[:space:]]*$//')
   fi
@@ -65,30 +70,54 @@ setting() {
 
 is_set() { [[ $(setting "$@") =~ ^(true|yes|on|1)$ ]]; }
 
+# A file may be the `config` of a report, which has every option: "resume = false" there is nobody's wish.
+may_resume() { ! [[ $(given resume "$@") =~ ^(false|no|off|0)$ ]]; }
+
 # stamps FILE…: which files there are, and a new text whenever one was written.
 stamps() { stat --format='%n %i %s %.9Y' -- "$@" 2>/dev/null || true; }
 progress_stamps() { stamps "$output"/progress/*; }
 has_progress() { [[ -n $(progress_stamps) ]]; }
 
+# drop_flag NAME: takes an on/off option, and the value behind it, out of arguments.
+drop_flag() {
+  local -a all=("${arguments[@]}")
+  local i
+  arguments=()
+  for ((i = 0; i < ${#all[@]}; ++i)); do
+    case ${all[i]} in
+      "--$1="*) ;;
+      "--$1") if ((i + 1 < ${#all[@]})) && [[ ${all[i + 1]} != --* ]]; then ((++i)); fi ;;
+      *) arguments+=("${all[i]}") ;;
+    esac
+  done
+}
+
+# Fills in without: " without" and the options that keep another job from going on, if there are any.
+choose_hint() {
+  local options=''
+  if is_set overwrite "$@"; then options=' --overwrite'; fi
+  if ! may_resume "$@"; then options+="${options:+ and} --resume=false"; fi
+  without=${options:+ without$options}
+}
+
 # Fills in output, where the result goes to, and arguments: the user's, and those with which a start goes on
 # from the one before, be it of this job or another. A result that is to be replaced is replaced anew unless there is progress.
 choose_arguments() {
-  local argument
   arguments=("$@")
   output=$(setting output "$@")
   if [[ -z $output ]]; then
     output=tally-$job # the same at every start of a job
     arguments+=(--output "$output")
   fi
+  choose_hint "$@"
+  if ! may_resume "$@"; then return; fi
   if is_set overwrite "$@"; then
     if ((${SLURM_RESTART_COUNT:-0} == 0)) || ! has_progress; then return; fi
-    arguments=(--overwrite=false)
-    for argument in "$@"; do
-      [[ $argument == --overwrite || $argument == --overwrite=* ]] || arguments+=("$argument")
-    done
+    drop_flag overwrite
+    arguments=(--overwrite=false "${arguments[@]}")
   fi
   # Where nothing is there yet, --resume would be worth a note in the report.
-  if [[ -e $output ]] && ! is_set resume "$@"; then arguments+=(--resume); fi
+  if [[ -e $output && -z $(given resume "$@") ]]; then arguments+=(--resume); fi
 }
 
 # Slurm's warning before the time limit, SIGUSR1, asks the ranks to stop. SIGTERM they have from Slurm too,
@@ -140,30 +169,34 @@ take_code_of_failure() {
 
 is_own_failure() { ((code >= 2 && code <= 9)); }
 
-# Has Slurm start this job again if time ran out, and if this start has kept more than the one before it.
+# Has Slurm start this job again if time ran out, if it may go on, and if this start has kept more than the one before.
 requeue_unfinished() {
-  local before=$1 state
+  local before=$1 state again="Submit it again$without to go on from '$output'."
   if ((code != 75)) && [[ -z $signals && $(job_state) != *TimeLimit ]]; then return; fi
   has_progress || return 0
   code=75
   state=$(job_state)
   if [[ $state != RUNNING* && $state != *TimeLimit ]]; then
-    say "stopped. What was evaluated is kept in '$output'; the job goes on from there when it is started again."
+    again="started again"
+    [[ -z $without ]] || again="submitted again$without"
+    say "stopped. What was evaluated is kept in '$output'; the job goes on from there when it is $again."
   elif [[ ${TALLY_REQUEUE:-1} == 0 ]]; then
-    say "out of time. What was evaluated is kept in '$output'; submit the job again to go on (TALLY_REQUEUE=0)."
+    say "out of time, and job $job is not requeued (TALLY_REQUEUE=0). $again"
+  elif ! may_resume "${arguments[@]}"; then
+    say "out of time, and job $job is not requeued (--resume=false). $again"
   elif [[ $(progress_stamps) == "$before" ]]; then
     say "out of time, and nothing more was evaluated than before this start: job $job is not requeued." \
-      "Give it more time."
+      "Give it more time${without:+, and submit it again$without}."
   elif shielded scontrol requeue "$job"; then
     say "out of time. What was evaluated is kept in '$output', and job $job is requeued to go on."
   else
-    say "out of time, and Slurm does not requeue job $job. Submit it again to go on from '$output'."
+    say "out of time, and Slurm does not requeue job $job. $again"
   fi
 }
 
 # evaluate ARGUMENT…: ends this script.
 evaluate() {
-  local output code=0 launched='' signals='' error_file
+  local output without='' code=0 launched='' signals='' error_file
   local -a arguments
   trap 'pass_on USR1' USR1
   trap 'pass_on TERM' TERM

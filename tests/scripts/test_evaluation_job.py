@@ -139,6 +139,44 @@ def test_a_result_is_replaced_once(how: str, machine: Machine) -> None:
     assert machine.starts[-1] == " ".join(map(str, last))
 
 
+@pytest.mark.parametrize("words", [["--overwrite", "true"], ["--overwrite=yes"], ["--overwrite", "on", "--resume", "false"]])
+def test_values_of_overwrite(words: list[str], machine: Machine) -> None:
+    run = machine.run_folder
+    machine.run(0, KEEP, *words, "--limit", 1)
+    machine.run(0, KEEP, *words, "--limit", 1, SLURM_RESTART_COUNT=1)
+    first = f"evaluate --output {run} {' '.join(words)} --limit 1"
+    goes_on = f"evaluate --overwrite=false --output {run} --limit 1 --resume"
+    assert machine.starts == [first, first if "--resume" in words else goes_on]
+
+
+def test_a_replacing_job_goes_on_in_its_default_folder(machine: Machine) -> None:
+    keep = "(here / 'tally-7' / 'progress').mkdir(parents=True, exist_ok=True); (here / 'tally-7/progress/a').touch()"
+    for restarts in (0, 1):
+        machine.end(machine.start(keep, "--overwrite", SLURM_RESTART_COUNT=restarts), 0)
+    assert machine.starts[1] == "evaluate --overwrite=false --output tally-7 --resume"
+
+
+@pytest.mark.parametrize(
+    "words", [["--overwrite", "false"], ["--overwrite=false"], ["--resume", "true"], ["--resume=1"], ["--resume=false"],
+              ["--resume", "off"]])  # fmt: skip
+def test_values_of_a_user_stand(words: list[str], machine: Machine) -> None:
+    for restarts in (0, 1):
+        machine.run(0, KEEP, *words, SLURM_RESTART_COUNT=restarts)
+    given = f"evaluate --output {machine.run_folder} {' '.join(words)}"
+    assert machine.starts == [given, f"{given} --resume" if "overwrite" in words[0] else given]
+
+
+def test_where_resume_is_refused(machine: Machine) -> None:
+    machine.run_folder.mkdir()
+    machine.run(0, "pass", TALLY_RESUME=0)
+    (machine.folder / "config").write_text("resume = false\n")  # as every `config` of a report
+    machine.run(0, "pass", "--config", machine.folder / "config")
+    assert ["--resume" in start for start in machine.starts] == [False, True]
+    output = machine.send("SIGUSR1", f"{KEEP}; sys.exit(75)", 75, "--overwrite", "--resume=false")
+    assert f"Submit it again without --overwrite and --resume=false to go on from '{machine.run_folder}'." in output
+    assert machine.requeued == []
+
+
 def test_names_of_results(machine: Machine) -> None:
     (machine.folder / "there").mkdir()
 
@@ -175,6 +213,20 @@ def test_a_job_is_not_requeued_where_that_is_not_wanted(machine: Machine) -> Non
     assert machine.requeued == []
     (machine.folder / "refuses").touch()
     assert "Slurm does not requeue job 7" in machine.send("SIGUSR1", f"{KEEP}; sys.exit(75)", 75)
+
+
+def test_what_a_replacing_job_is_submitted_with_to_go_on(machine: Machine) -> None:
+    def say(*, starts: int = 0, keep: str = KEEP, **variables: object) -> str:
+        given = {"SLURM_RESTART_COUNT": starts, **variables}
+        return machine.send("SIGUSR1", f"{keep}; sys.exit(75)", 75, "--overwrite=true", **given)
+
+    hint = f"Submit it again without --overwrite to go on from '{machine.run_folder}'."
+    assert hint in say(TALLY_REQUEUE=0)
+    assert "Give it more time, and submit it again without --overwrite." in say(starts=1, keep="pass")
+    (machine.folder / "refuses").touch()
+    assert hint in say(starts=1)
+    machine.state(CANCELLED)
+    assert "goes on from there when it is submitted again without --overwrite." in say()
 
 
 @pytest.mark.parametrize(("state", "requeued"), [(TIME_LIMIT, ["7"]), (CANCELLED, []), (RUNNING, ["7"])])
