@@ -31,12 +31,12 @@ constexpr std::string_view kAnother = "Name another folder with --output.";
 // These options may be otherwise when a watch goes on: they change no metric, or (batch size,
 // threads, device) only the last bits of some. Model and data set are compared by digest, not by
 // path. An option that is missing here must stay the same.
-constexpr std::array<std::string_view, 26> kMayChange{
-    "config",      "output",         "checkpoints",  "model",   "data",          "poll",
-    "stop-after",  "time-limit",     "monitor",      "mode",    "patience",      "min-delta",
-    "significant", "keep-best",      "batch-size",   "threads", "read-threads",  "device",
-    "reduce",      "cuda-graphs",    "model-sha256", "stage",   "gather-window", "spill-dir",
-    "progress",    "check-reduction"};
+constexpr std::array<std::string_view, 27> kMayChange{
+    "config",      "output",          "checkpoints",  "model",   "data",          "poll",
+    "stop-after",  "time-limit",      "monitor",      "mode",    "patience",      "min-delta",
+    "significant", "keep-best",       "batch-size",   "threads", "read-threads",  "device",
+    "reduce",      "cuda-graphs",     "model-sha256", "stage",   "gather-window", "spill-dir",
+    "progress",    "check-reduction", "stall-limit"};
 
 json settings_that_count(const EvaluationSession& session) {
   json settings = json::object();

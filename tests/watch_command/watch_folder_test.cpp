@@ -94,6 +94,8 @@ TEST_F(WatchFolderTest, OptionsThatChangeNoMetricMayChange) {
   config_.settings[1].second = "8";         // of the batch
   config_.settings[2].second = "moved.h5";  // the data set's path
   EXPECT_NO_THROW(watch_into_it(session()));
+  config_.settings.emplace_back("stall-limit", "5");
+  EXPECT_NO_THROW(watch_into_it(session()));
   config_.settings[0].second = "10";  // how many samples
   expect_error(ErrorKind::output, {"was made with another --limit"},
                [&] { watch_into_it(session()); });
