@@ -2,6 +2,7 @@
 #include <tally/base/error.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 #include <system_error>
 
@@ -23,6 +24,19 @@ std::string_view memory_advice() {
   if (phase == "gather") return "Use a smaller --gather-window, or a node with more memory.";
   if (phase == "reduce") return "Lower --confusion-max-classes, or use fewer ranks on a node.";
   return "Use fewer ranks on a node, or a node with more memory.";
+}
+
+// Of an exception of the standard library, as where a thread cannot be started.
+Error from_system_error(const std::system_error& error) {
+  if (error.code() == std::errc(EAGAIN)) {
+    return {ErrorKind::environment,
+            format("no thread or process can be started ({})", error.what()),
+            "Raise 'ulimit -u' and 'ulimit -v', or what the job may have of processes and memory."};
+  }
+  if (error.code() == std::errc::not_enough_memory) {
+    return {ErrorKind::environment, out_of_memory(), memory_advice()};
+  }
+  return {ErrorKind::internal, error.what()};
 }
 
 }  // namespace
@@ -56,6 +70,8 @@ Error current_error() {
     // Too little memory is no defect of the program: the user can do something about it.
   } catch (const std::bad_alloc&) {
     return {ErrorKind::environment, out_of_memory(), memory_advice()};
+  } catch (const std::system_error& error) {
+    return from_system_error(error);
   } catch (const std::exception& error) {
     return {ErrorKind::internal, error.what()};
   } catch (...) {

@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include <tally/base/error.hpp>
 
@@ -36,6 +37,18 @@ TEST(CurrentError, KeepsKindsAndNamesOthers) {
   EXPECT_EQ(other.kind(), ErrorKind::internal);
   EXPECT_STREQ(other.what(), "odd");
   EXPECT_EQ(caught(42).kind(), ErrorKind::internal);
+}
+
+TEST(CurrentError, TooFewThreadsOrTooLittleMemoryIsNoDefect) {
+  const Error threads = caught(
+      std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "thread"));
+  EXPECT_EQ(threads.kind(), ErrorKind::environment);
+  EXPECT_NE(threads.problem().find("no thread or process can be started"), std::string::npos);
+  EXPECT_NE(threads.next_step().find("ulimit -u"), std::string::npos);
+  EXPECT_EQ(caught(std::system_error(std::make_error_code(std::errc::not_enough_memory))).kind(),
+            ErrorKind::environment);
+  EXPECT_EQ(caught(std::system_error(std::make_error_code(std::errc::broken_pipe))).kind(),
+            ErrorKind::internal);
 }
 
 }  // namespace
