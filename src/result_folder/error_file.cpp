@@ -111,7 +111,9 @@ void put(const ErrorPaths& paths) noexcept {
 void write_error_file(const FailureRecord& failure) noexcept {
   const ErrorPaths* paths = error_paths.exchange(nullptr);
   if (paths == nullptr || failure.code == exit_code(ErrorKind::usage)) return;
-  if (!is_owned.load() && is_locked_by_another(paths->lock.c_str())) return;
+  // A folder that this run was refused says nothing of it.
+  const bool is_refused = failure.code == exit_code(ErrorKind::output);
+  if (!is_owned.load() && (is_refused || is_locked_by_another(paths->lock.c_str()))) return;
   make_folders(*paths);
   if (write_partial(paths->partial.c_str(), text_of(failure).view())) put(*paths);
   ::unlink(paths->partial.c_str());
