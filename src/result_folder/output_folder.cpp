@@ -22,6 +22,7 @@
 #include <tally/resume/progress_files.hpp>
 
 #include "replacement.hpp"
+#include "writable_folder.hpp"
 
 namespace tally::app {
 namespace {
@@ -81,6 +82,7 @@ OutputFolder::OutputFolder(fs::path path, FolderUse use, fs::path trace, std::ve
   if (fs::exists(path_, ignored) && !fs::is_directory(path_, ignored)) {
     throw_output_error(path_, "is a file", "Name a folder with --output.");
   }
+  require_writable(path_);
   check_what_is_there();
 }
 
@@ -122,7 +124,7 @@ void OutputFolder::refuse_earlier() const {
   if (use_.resume) return require_own_events(path_);
   if (is_there(events())) {
     throw_output_error(path_, "holds the events of a run that is not finished (events.jsonl)",
-                       "Name another one with --output, or, if that run is dead, use --overwrite.");
+                       "Name another one with --output, or, if that run is dead, use --resume.");
   }
 }
 

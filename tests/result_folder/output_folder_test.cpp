@@ -31,6 +31,33 @@ TEST_F(OutputFolderTest, TheDefaultNameIsOneOfAFolderHere) {
   if (before != nullptr) ::setenv("SLURM_JOB_ID", kept.c_str(), 1);
 }
 
+// Root may write anywhere, so that a child process asks as somebody else.
+void expect_unwritable(const fs::path& output, const std::string& text) {
+  const auto refused = [&] {
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(2);
+    try {
+      OutputFolder folder(output, false);
+    } catch (const Error& error) {
+      ::_exit(error.kind() == ErrorKind::output &&
+                      std::string_view(error.what()).find(text) != std::string_view::npos
+                  ? 0
+                  : 3);
+    }
+    ::_exit(1);
+  };
+  EXPECT_EXIT(refused(), ::testing::ExitedWithCode(0), "") << output << ": " << text;
+}
+
+TEST_F(OutputFolderTest, AFolderThatCannotBeWrittenIsRefusedAtOnce) {
+  fs::create_directory(root_ / "closed");
+  fs::permissions(root_, fs::perms{0755});
+  fs::permissions(root_ / "closed", fs::perms{0555});
+  expect_unwritable(root_ / "closed", "cannot be written (Permission denied)");
+  expect_unwritable(root_ / "closed" / "a" / "b",
+                    "cannot be created ('" + (root_ / "closed").string() + "': Permission denied)");
+  EXPECT_NO_THROW(OutputFolder(root_ / "new" / "run", false));
+}
+
 TEST_F(OutputFolderTest, AnUnfinishedRunLeavesNothing) {
   {
     OutputFolder folder(root_ / "a" / "b", false);
