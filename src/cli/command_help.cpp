@@ -24,7 +24,8 @@ namespace {
 constexpr std::string_view kExitCodes =
     "Exit codes: 0 ok, 2 usage, 3 data set, 4 model, 5 environment or GPU, 6 output,\n"
     "7 numeric (NaN or Inf from the model), 8 a rank was lost or stalled, 9 internal,\n"
-    "75 stopped on request, to go on with --resume. Every rank returns the same.\n";
+    "75 stopped on request, to go on with --resume (watch: by the same command).\n"
+    "Every rank returns the same.\n";
 
 // The list is made from the registry of metrics, so that help and program cannot differ.
 std::string metrics_help() {

@@ -58,8 +58,8 @@ std::string advice_of(const Suspect& suspect, double stall_limit_s) {
                                     ? "Look at the network and MPI's own messages"
                                     : "Look at its node and file system";
   return format(
-      "{}; --resume goes on from the progress that was kept, --stall-limit waits longer "
-      "(now {:g} s).",
+      "{}. Where progress was kept --resume goes on from it, and a watch goes on by itself when it "
+      "is started again; --stall-limit waits longer (now {:g} s).",
       look, stall_limit_s);
 }
 
