@@ -151,12 +151,12 @@ void announce_loop(report::EventLog* events) {
 LocalSamples resumable_loop(const comm::Communicator& comm, const EvaluationSession& session,
                             report::EventLog* events, Phases& phases, Notes& notes) {
   std::optional<StopOnInterrupt> asks(std::in_place);
-  // A signal to all ranks must not end one of them that is not here yet.
-  comm.barrier();
-  announce_loop(events);
   Display display(session, events);
   const auto facts = facts_of(session, digest_class(session));
   ProgressKeeper keeper(comm, session, facts, display.observer());
+  // A signal to all ranks must not end one of them that is not here yet.
+  comm.barrier();
+  announce_loop(events);
   std::optional<LocalSamples> result;
   try {
     result.emplace(session.source->score(session, keeper));

@@ -10,6 +10,9 @@
 #include <tally/trace/span_recording.hpp>
 
 namespace tally::app {
+
+using Folder = resume::ProgressWriter::Folder;
+
 ProgressKeeper::ProgressKeeper(const comm::Communicator& comm, const EvaluationSession& session,
                                const RunFacts& facts, LoopObserver& inner)
     : comm_(comm),
@@ -18,7 +21,15 @@ ProgressKeeper::ProgressKeeper(const comm::Communicator& comm, const EvaluationS
       identity_(to_text(facts)),
       is_sorted_(session.plan.grid->batches_per_block() > 1),
       writer_(progress_folder(session), {session.attempt, comm.rank()},
-              {loop_columns(session), session.scoring.task->sample_columns()}) {}
+              {loop_columns(session), session.scoring.task->sample_columns()},
+              comm.is_root() ? Folder::created : Folder::expected) {
+  if (!comm.is_root()) return;
+  try {
+    writer_.create_folder();
+  } catch (const Error& error) {
+    failure_ = error;
+  }
+}
 
 void ProgressKeeper::range_begins(plan::BatchRange batches, const LocalSamples& before) {
   inner_.range_begins(batches, before);

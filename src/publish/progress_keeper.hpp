@@ -22,7 +22,9 @@ namespace tally::app {
 
 class ProgressKeeper final : public LoopObserver {
  public:
-  // All of them outlive it. facts: of the session.
+  // All of them outlive it. facts: of the session. Rank 0 creates the folder, before the loop of
+  // any rank begins. Where a signal ends the job and rank 0 finds nothing in it, it takes the
+  // folder away, and a rank that still writes must fail: it would leave progress without events.
   ProgressKeeper(const comm::Communicator& comm, const EvaluationSession& session,
                  const RunFacts& facts, LoopObserver& inner);
 

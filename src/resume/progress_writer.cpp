@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void create_folder(const fs::path& folder) {
+void create_missing_folder(const fs::path& folder) {
   std::error_code problem;
   const bool is_new = fs::create_directory(folder, problem);
   if (problem) {
@@ -36,8 +36,11 @@ void create_folder(const fs::path& folder) {
 }  // namespace
 
 struct ProgressWriter::Impl {
-  Impl(fs::path in, PartName of, RecordColumns columns)
-      : folder(std::move(in)), part(of), records(folder / records_name(of), std::move(columns)) {}
+  Impl(fs::path in, PartName of, RecordColumns columns, bool is_expected)
+      : folder(std::move(in)),
+        part(of),
+        records(folder / records_name(of), std::move(columns)),
+        has_folder(is_expected) {}
 
   void require_folder();
   void wait_and_throw();
@@ -47,7 +50,7 @@ struct ProgressWriter::Impl {
   fs::path folder;
   PartName part;
   RecordsFile records;
-  bool has_folder = false;
+  bool has_folder;
   std::int64_t sequence = 0;
   int next_generation = 0;
   std::exception_ptr failure;  // of the worker
@@ -56,11 +59,9 @@ struct ProgressWriter::Impl {
   std::jthread worker;  // the last member, because it uses the others until it has ended
 };
 
-// Created once only: if the folder vanishes later, the records in it have, too, and the next write
-// must fail.
 void ProgressWriter::Impl::require_folder() {
   if (has_folder) return;
-  create_folder(folder);
+  create_missing_folder(folder);
   has_folder = true;
 }
 
@@ -87,10 +88,13 @@ void ProgressWriter::Impl::write(const Progress& progress, int records_descripto
   is_on_disk = true;
 }
 
-ProgressWriter::ProgressWriter(fs::path folder, PartName part, RecordColumns columns)
-    : impl_(std::make_unique<Impl>(std::move(folder), part, std::move(columns))) {}
+ProgressWriter::ProgressWriter(fs::path folder, PartName part, RecordColumns columns, Folder use)
+    : impl_(std::make_unique<Impl>(std::move(folder), part, std::move(columns),
+                                   use == Folder::expected)) {}
 
 ProgressWriter::~ProgressWriter() = default;
+
+void ProgressWriter::create_folder() { impl_->require_folder(); }
 
 void ProgressWriter::append(plan::SampleRange samples, const predictions::PredictionLog& log,
                             const predictions::PredictionLog& retained, std::int64_t row) {

@@ -52,6 +52,21 @@ TEST(ProgressWriter, CreatesNothingBeforeTheFirstWrite) {
   EXPECT_THAT(names_in(folder), ElementsAre("attempt-2.rank-7.a.state"));
 }
 
+// Rank 0 may have taken the folder away, with the events, because nothing was in it.
+TEST(ProgressWriter, AFolderThatIsExpectedIsNotCreated) {
+  const TemporaryFolder result;
+  const fs::path folder = result.path() / kProgressFolder;
+  ProgressWriter first(folder, {.rank = 0}, {});
+  ProgressWriter second(folder, {.rank = 1}, {}, ProgressWriter::Folder::expected);
+  expect_error(ErrorKind::output, {folder.string(), "No such file or directory"},
+               [&] { second.write_now({.world_size = 2}); });
+  EXPECT_FALSE(fs::exists(folder));
+  first.create_folder();
+  EXPECT_TRUE(fs::is_empty(folder));
+  second.write_now({.world_size = 2});
+  EXPECT_THAT(names_in(folder), ElementsAre("attempt-1.rank-1.a.state"));
+}
+
 TEST(ProgressWriter, AllFieldsAreReadAgain) {
   const TemporaryFolder folder;
   SmallPart part(folder.path(), all_sorts_of_columns(), {.attempt = 12, .rank = 34});

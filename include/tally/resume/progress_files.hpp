@@ -62,14 +62,22 @@ struct RecordColumns {
 // the file in the folder of progress; what was written before stays as it was.
 class ProgressWriter {
  public:
-  // Creates nothing: the first call of append() or of a write_*() creates the folder where it is
-  // missing (within one that is there). The part must be one that list_parts() does not name:
-  // records that are there already are an Error(output), not appended to.
-  ProgressWriter(std::filesystem::path folder, PartName part, RecordColumns columns);
+  enum class Folder {
+    created,  // where it is missing (within one that is there)
+    expected  // a write fails where it is missing
+  };
+  // Creates nothing: the folder is created by create_folder(), or by the first call of append() or
+  // of a write_*(). The part must be one that list_parts() does not name: records that are there
+  // already are an Error(output), not appended to.
+  ProgressWriter(std::filesystem::path folder, PartName part, RecordColumns columns,
+                 Folder use = Folder::created);
   // Waits for a write that is under way.
   ~ProgressWriter();
   ProgressWriter(const ProgressWriter&) = delete;
   ProgressWriter& operator=(const ProgressWriter&) = delete;
+
+  // Once only: if the folder vanishes later, the records in it have, too, and writes must fail.
+  void create_folder();
 
   // Appends the records of consecutive samples: rows [row, row + samples.count) of both logs, which
   // are the same two at every call. A log without columns has no rows and is passed over. The
