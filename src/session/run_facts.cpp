@@ -23,6 +23,9 @@ constexpr const char* kWeights = "weights";
 constexpr const char* kCard = "model card";
 constexpr const char* kPredictions = "predictions";
 constexpr const char* kData = "data set";
+// It says what becomes of a result in the end. Counts are the same, so that a run which failed by
+// it can go on with another one.
+constexpr const char* kOnNan = "--on-nan";
 
 // Paths, of whose files the digests count; where and how fast a run computes, which has no part in
 // its results; and what becomes of them. The size of batches counts as it is in force.
@@ -34,6 +37,11 @@ constexpr std::array<std::string_view, 28> kFree{
     "cuda-graphs",   "device",         "reduce",        "check-reduction",
     "read-threads",  "stage",          "gather-window", "spill-dir",
     "config",        "progress",       "trace",         "stall-limit"};
+
+// What a setting does that is not given.
+bool is_default(std::string_view name, std::string_view text) {
+  return name == "metrics" && text == "standard";
+}
 
 bool counts(std::string_view setting) { return std::ranges::count(kFree, setting) == 0; }
 
@@ -52,7 +60,6 @@ std::string columns_text(const EvaluationSession& session) {
 
 std::string shortened(std::string_view value) {
   constexpr std::size_t kMost = 40;
-  if (value.empty()) return "none";
   return value.size() <= kMost ? std::string(value) : std::string(value.substr(0, 12)) + "…";
 }
 
@@ -67,14 +74,28 @@ ErrorKind kind_of(std::string_view name) {
   return name == kData || name == kPredictions ? ErrorKind::dataset : ErrorKind::usage;
 }
 
+// "with --metrics accuracy", "without --metrics".
+std::string with_or_without(std::string_view name, std::string_view value) {
+  return value.empty() ? format("without {}", name) : format("with {} {}", name, shortened(value));
+}
+
+std::string difference_text(std::string_view name, std::string_view then, std::string_view now) {
+  if (kind_of(name) == ErrorKind::usage) {
+    return format("was made {}, and this run is {}", with_or_without(name, then),
+                  with_or_without(name, now));
+  }
+  if (then.empty()) return format("was made without {}, and this run has {}", name, shortened(now));
+  const std::string_view has = now.empty() ? "none" : now;
+  const bool are_many = name == kWeights || name == kPredictions;
+  return format("is of {} {} {}, and this run has {}", are_many ? "other" : "another", name,
+                shortened(then), shortened(has));
+}
+
 Error differs(std::string_view name, const RunFacts& then, const RunFacts& now,
               std::string_view folder) {
-  const auto kind = kind_of(name);
-  const std::string what = kind == ErrorKind::usage ? "was made with" : "is of";
-  return {kind,
-          format("the progress in '{}' {} {}{} {}, and this run has {}", printable(folder), what,
-                 kind == ErrorKind::usage ? "" : "another ", name, shortened(value_of(then, name)),
-                 shortened(value_of(now, name))),
+  return {kind_of(name),
+          format("the progress in '{}' {}", printable(folder),
+                 difference_text(name, value_of(then, name), value_of(now, name))),
           "Give what the first run was given, or start anew with --overwrite in the place of "
           "--resume."};
 }
@@ -101,7 +122,8 @@ RunFacts facts_of(const EvaluationSession& session, std::string digest_class) {
                  .batch_size = session.execution.batch_size,
                  .way = session.execution.way,
                  .overwrites = session.output.overwrite,
-                 .is_comparable = is_comparable(session)};
+                 .is_comparable = is_comparable(session),
+                 .revision = std::string(build_info().revision)};
   auto& inputs = facts.inputs;
   const bool has_model = session.config.files.predictions.empty();
   inputs.emplace_back(has_model ? kModel : kPredictions, session.model.model.digest);
@@ -109,7 +131,7 @@ RunFacts facts_of(const EvaluationSession& session, std::string digest_class) {
   inputs.emplace_back(kCard, session.model.card_digest);
   inputs.emplace_back(kData, session.data.file.digest);
   for (const auto& [name, text] : session.config.settings) {
-    if (counts(name)) inputs.emplace_back("--" + name, text);
+    if (counts(name)) inputs.emplace_back("--" + name, is_default(name, text) ? "" : text);
   }
   inputs.emplace_back("--batch-size", format("{}", session.execution.batch_size));
   inputs.emplace_back("--class-weights", session.scoring.class_weights_digest);
@@ -130,6 +152,7 @@ std::optional<Error> difference(const RunFacts& then, const RunFacts& now,
                                 std::string_view folder) {
   for (const auto* facts : {&now, &then}) {
     for (const auto& [name, value] : facts->inputs) {
+      if (name == kOnNan) continue;
       if (value_of(then, name) != value_of(now, name)) return differs(name, then, now, folder);
     }
   }
@@ -139,7 +162,8 @@ std::optional<Error> difference(const RunFacts& then, const RunFacts& now,
 std::string to_text(const RunFacts& facts) {
   return Json{{"inputs", facts.inputs},         {"digest_class", facts.digest_class},
               {"batch_size", facts.batch_size}, {"way", way_json(facts.way)},
-              {"overwrites", facts.overwrites}, {"is_comparable", facts.is_comparable}}
+              {"overwrites", facts.overwrites}, {"is_comparable", facts.is_comparable},
+              {"revision", facts.revision}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -151,7 +175,8 @@ std::optional<RunFacts> facts_from(std::string_view text) {
                    .batch_size = json.at("batch_size").get<std::int64_t>(),
                    .way = way_from(json.at("way")),
                    .overwrites = json.at("overwrites").get<bool>(),
-                   .is_comparable = json.at("is_comparable").get<bool>()};
+                   .is_comparable = json.at("is_comparable").get<bool>(),
+                   .revision = json.value("revision", std::string())};
     json.at("inputs").get_to(facts.inputs);
     return facts;
   } catch (const Json::exception&) {

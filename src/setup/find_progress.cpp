@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tally/base/build_info.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
@@ -148,12 +149,24 @@ void find_progress(const comm::Communicator& comm, EvaluationSession& session) {
   session.output.overwrite = session.output.overwrite || resumption.facts.overwrites;
 }
 
+namespace {
+
+void note_other_build(const Resumption& resumption, Notes& notes) {
+  const auto& earlier = resumption.facts.revision;
+  if (earlier.empty() || earlier == build_info().revision) return;
+  notes.add(format("the progress was made by another build of tally ({}; this is {})",
+                   printable(earlier), build_info().revision));
+}
+
+}  // namespace
+
 void note_progress(const EvaluationSession& session, Notes& notes) {
   if (!session.output.resume || session.output.is_complete) return;
   const auto damaged = session.output.num_damaged_parts;
   if (session.resumption) {
     notes.add(format("--resume goes on behind {} of {} samples", session.resumption->num_samples,
                      session.plan.grid->num_samples()));
+    note_other_build(*session.resumption, notes);
     if (damaged == 0) return;
     notes.add(
         format("{} part{} of the progress {} damaged or incomplete: what {} held is "
@@ -178,21 +191,45 @@ void require_own_progress(const comm::Communicator& comm, EvaluationSession& ses
   });
 }
 
+namespace {
+
+// A report that is whole says that its result was, once.
+void require_files(const std::filesystem::path& folder, const report::ReportedFiles& files) {
+  std::vector<std::string> names{"metrics.h5"};
+  if (files.predictions) names.emplace_back("predictions.h5");
+  names.insert(names.end(), files.texts.begin(), files.texts.end());
+  for (const auto& name : names) {
+    if (is_there(folder / name)) continue;
+    throw Error(ErrorKind::output,
+                format("output folder '{}' holds a complete report, but not the {} that belongs to "
+                       "it",
+                       printable(folder.string()), printable(name)),
+                "Put it back, or evaluate again with --overwrite in the place of --resume.");
+  }
+}
+
+[[noreturn]] void refuse_other_result(const std::string& folder, bool is_readable) {
+  throw Error(ErrorKind::output,
+              format("output folder '{}' holds {}", printable(folder),
+                     is_readable ? "the complete result of other inputs or settings"
+                                 : "a report.json that cannot be read, or is none of tally"),
+              "Name another one with --output, or replace it with --overwrite in the place of "
+              "--resume.");
+}
+
+}  // namespace
+
 bool has_complete_result(const comm::Communicator& comm, const EvaluationSession& session) {
   if (!session.output.resume) return false;
   bool is_ours = false;
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
-    const auto path = std::filesystem::path(session.output.folder) / "report.json";
-    if (!is_there(path)) return;
-    const auto found = report::files_of_report(path);
+    const std::filesystem::path folder = session.output.folder;
+    if (!is_there(folder / "report.json")) return;
+    const auto found = report::files_of_report(folder / "report.json");
     is_ours = found && found->inputs_digest == inputs_digest(facts_of(session, {}));
-    if (is_ours || session.output.overwrite) return;
-    throw Error(ErrorKind::output,
-                format("output folder '{}' holds the complete result of other inputs or settings",
-                       printable(session.output.folder)),
-                "Name another one with --output, or replace it with --overwrite in the place of "
-                "--resume.");
+    if (is_ours) return require_files(folder, *found);
+    if (!session.output.overwrite) refuse_other_result(session.output.folder, found.has_value());
   });
   return comm.max(std::int64_t{is_ours}) != 0;
 }

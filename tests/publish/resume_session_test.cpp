@@ -139,7 +139,7 @@ TEST_F(ResumeSessionTest, ProgressOfAnotherSettingIsRefusedByName) {
     FAIL() << "progress of another threshold was taken";
   } catch (const comm::AgreedFailure& failure) {
     EXPECT_THAT(failure.suppressed_message,
-                HasSubstr("was made with --threshold none, and this run has 0.25"));
+                HasSubstr("was made without --threshold, and this run is with --threshold 0.25"));
   }
 }
 
@@ -167,6 +167,27 @@ TEST_F(ResumeSessionTest, ACompleteResultIsKnownByItsInputs) {
   other.output.resume = true;
   const comm::SuppressedFailures suppressed(ErrorKind::output);
   EXPECT_THROW(has_complete_result(world(), other), comm::AgreedFailure);
+}
+
+TEST_F(ResumeSessionTest, AResultOfWhichAFileIsMissingIsNotComplete) {
+  const auto ignored = evaluate_all(folder_ / "cut");
+  is_counting_ = false;
+  auto session = open_counting(folder_ / "cut", [] {});
+  session.output.resume = true;
+  const comm::SuppressedFailures suppressed(ErrorKind::output);
+  const auto refusal = [&] {
+    world().barrier();  // rank 0 has changed the folder
+    try {
+      has_complete_result(world(), session);
+    } catch (const comm::AgreedFailure& failure) {
+      return failure.suppressed_message;
+    }
+    return std::string("none");
+  };
+  if (world().is_root()) fs::remove(folder_ / "cut" / "metrics.h5");
+  EXPECT_THAT(refusal(), HasSubstr("but not the metrics.h5 that belongs to it"));
+  if (world().is_root()) fs::resize_file(folder_ / "cut" / "report.json", 10);
+  EXPECT_THAT(refusal(), HasSubstr("a report.json that cannot be read"));
 }
 
 }  // namespace

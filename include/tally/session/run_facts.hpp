@@ -27,6 +27,7 @@ struct RunFacts {
   std::optional<model::CpuExecutionSettings> way;  // as the ranks agreed on it
   bool overwrites = false;                         // an earlier result
   bool is_comparable = true;                       // what was evaluated, with other runs
+  std::string revision;                            // of the program
 
   bool operator==(const RunFacts&) const = default;
 };
@@ -38,7 +39,8 @@ RunFacts facts_of(const EvaluationSession& session, std::string digest_class);
 std::string inputs_digest(const RunFacts& facts);
 
 // Why the progress of `then`, in `folder`, is none of `now`, naming the first input or setting that
-// differs: Error(model), Error(dataset) or Error(usage). None where they are the same.
+// differs: Error(model), Error(dataset) or Error(usage). None where they are the same, but for
+// --on-nan.
 std::optional<Error> difference(const RunFacts& then, const RunFacts& now, std::string_view folder);
 
 // JSON. facts_from() returns none for a text that is none of these.

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What --resume finds in a folder: damaged progress, that of other inputs, a complete result, or nothing."""
 
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import odd_models
 import pytest
 import small
 import tag_sets
@@ -109,6 +111,9 @@ def test_no_folder_and_a_complete_result(case: TaskCase, tally: Program, whole: 
     assert "the result is complete: a run has nothing to do" in replace(run, command="check")("--resume").stdout
     run("--resume", "--limit", 50).must_fail(6, str(run.output), "holds the complete result of other inputs or settings")
     assert unchanged(run.output) == before
+    assert not run.output.with_name("run.error.json").exists()  # it would speak of a good result
+    (run.output / "predictions.h5").unlink()
+    run("--resume").must_fail(6, "but not the predictions.h5 that belongs to it", "--overwrite")
 
 
 def test_check_says_what_is_there(run: Resumable, tmp_path: Path) -> None:
@@ -147,6 +152,19 @@ def test_progress_of_another_data_set_is_refused(
 )  # fmt: skip
 def test_progress_of_another_setting_is_refused(options: tuple, named: str, run: Resumable) -> None:
     refuse(run, 2, f"was made with {named} ", options=options)
+
+
+def test_a_run_that_failed_by_nan_goes_on_with_another_rule(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    model = small.save_model(odd_models.Marking(math.nan, 3), tmp_path / "marking.pt")
+    data = small_case.samples.with_bright_sample(77).write(tmp_path / "bright.h5")
+    run = Resumable(tally, TaskCase(model, data, OPTIONS), tmp_path / "run")
+    run("--checkpoint-every", 0.0001, ranks=2).must_fail(7, "77.", "--on-nan wrong")
+    run("--resume", ranks=2).must_fail(7, "77.")
+    assert samples_behind(run.resume("--on-nan", "wrong", ranks=3)) > 0
+    whole = replace(run, output=tmp_path / "whole")
+    whole("--on-nan", "wrong", ranks=1).must_succeed()
+    check_same(run.output, whole.output)
+    run("--resume").must_fail(6, "the complete result of other inputs or settings")
 
 
 def test_the_same_files_may_lie_elsewhere(run: Resumable, case: TaskCase, whole: Path, tmp_path: Path) -> None:
