@@ -84,6 +84,17 @@ TEST(DecidedClasses, OfOneLabelCountAsTheirScoresDo) {
   expect_same(of_decided, of_decided.finalize(counted), metrics.finalize(state));
 }
 
+TEST(DecidedClasses, RecordsAreNumberedFromTheFirstSample) {
+  const std::vector<std::int32_t> classes{1, 0, 2};
+  const std::vector<std::int64_t> labels{1, 1, 2};
+  const auto rows = decided_records(classes, labels, 40, std::nullopt);
+  ASSERT_EQ(rows.size(), 3u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].index, 40 + i);
+    EXPECT_EQ(rows[i].label, labels[i]);
+  }
+}
+
 // predicted: the probability is above the threshold; of rows that are not finite none is.
 template <class T>
 void expect_same_labels(const std::string& task, LabelSamples samples, MetricOptions options) {
