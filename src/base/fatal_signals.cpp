@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,6 +52,11 @@ constexpr std::array kMeanings{
 constexpr Meaning kOverflow{SIGSEGV, "SIGSEGV", "the stack overflowed: something is nested deeply",
                             "Raise 'ulimit -s', or look for a hostile file."};
 
+// Libraries that do not check what malloc() and mmap() return end so.
+constexpr Meaning kLimitedMemory{
+    SIGSEGV, "SIGSEGV", "memory ran out under 'ulimit -v', or a defect of a library or of tally",
+    "Raise 'ulimit -v', or use fewer ranks on a node; if it stays, report this line."};
+
 // This is more than a thread needs to write a line and remove files.
 constexpr int kWaitForSpeakerMs = 5000;
 
@@ -75,6 +81,12 @@ bool is_stack_overflow(const siginfo_t& info) noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(info.si_addr);
   return end > kNear && info.si_signo == SIGSEGV && info.si_code > 0 && at > end - kNear &&
          at < end + kNear;
+}
+
+// Whether the size of this process is limited. It may be called in a signal handler.
+bool is_memory_limited() noexcept {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 class Host {
@@ -140,6 +152,7 @@ bool takes_over() noexcept {
 extern "C" void speak_and_die(int signal_number, siginfo_t* info, void*) {
   if (takes_over()) {
     const auto* meaning = std::ranges::find(kMeanings, signal_number, &Meaning::number);
+    if (signal_number == SIGSEGV && is_memory_limited()) meaning = &kLimitedMemory;
     if (is_stack_overflow(*info)) meaning = &kOverflow;
     FixedText<64> sender;
     if (info->si_code == SI_USER) sender << "sent by process " << std::int64_t{info->si_pid};

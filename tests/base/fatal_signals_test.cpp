@@ -79,6 +79,17 @@ TEST_F(FatalSignals, TheLineNamesRankPhaseAndObject) {
               "signal SIGSEGV");
 }
 
+TEST_F(FatalSignals, ALimitOnMemoryIsALikelyCause) {
+  const auto die = [] {
+    begin();
+    const rlimit much{rlim_t{1} << 45, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_AS, &much);
+    std::raise(SIGSEGV);
+  };
+  EXPECT_EXIT(die(), testing::KilledBySignal(SIGSEGV),
+              "signal SIGSEGV \\(memory ran out under 'ulimit -v', or a defect");
+}
+
 TEST_F(FatalSignals, OneThatAnotherProcessSendsNamesTheSender) {
   const auto die = [] {
     begin();
