@@ -51,7 +51,7 @@ def seconds_to_keep(trace: Path) -> list[float]:
 
 def cost_of_progress(tally: Tally, case: Case, layout: Layout) -> dict[str, float]:
     trace = tally.folder / "trace.json"
-    options = ["--progress", "off", "--overwrite", "--output", tally.folder / "tally", "--trace", trace, "--checkpoint-every", 0.1]
-    share = watchdog_share([*tally.command(case, layout), *options], tally.program)
+    options = ["--progress", "off", "--overwrite", "--trace", trace, "--output", tally.folder / "tally"]
+    share = watchdog_share([*tally.command(case, layout), *options, "--checkpoint-every", 0.1], tally.program)
     kept = seconds_to_keep(trace)
     return {"watchdog": share, "keep_s": sum(kept) / len(kept) if kept else float("nan")}

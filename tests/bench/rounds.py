@@ -34,7 +34,10 @@ def ratio_of_fastest(ours: list[Figures], others: list[Figures], key: str) -> fl
 
 def spread_of_ratio(ours: list[Figures], others: list[Figures], key: str) -> str:
     """The median over the rounds of ours / other's, and their quartiles."""
-    low, middle, high = statistics.quantiles(_ratios(ours, others, key), method="inclusive")
+    ratios = _ratios(ours, others, key)
+    if len(ratios) == 1:
+        return f"{ratios[0]:.3f}"
+    low, middle, high = statistics.quantiles(ratios, method="inclusive")
     return f"{middle:.3f} ({low:.3f}-{high:.3f})"
 
 

@@ -177,9 +177,9 @@ def texts(setup: Setup) -> Table:
 def progress(setup: Setup) -> Table:
     """What it costs that a run can be resumed and is watched: by default, and where much is kept."""
     table = Table("progress", "The loop of 2 ranks that keeps its progress every S seconds and is watched, against one that does neither",
-                  ["network", "neither: samples/s", "every 60 s, watched (the default) / neither: the fastest rounds", "median and quartiles",
-                   "every second, watched / neither: the fastest rounds", "median and quartiles", "watchdog's part of the processor time",
-                   "the loop stands still to keep once: ms"])  # fmt: skip
+                  ["network", "neither: samples/s", "every 60 s, watched (the default) / neither: the fastest rounds",
+                   "median and quartiles", "every second, watched / neither: the fastest rounds", "median and quartiles",
+                   "watchdogs' part of the processor time", "the loop stands still to keep once: ms"])  # fmt: skip
     options = {"neither": ("--checkpoint-every", 0, "--stall-limit", 0), "default": (), "much": ("--checkpoint-every", 1)}
     for case in [*setup.cases.for_commands(), setup.cases.a_million()]:
         ways = {name: functools.partial(setup.tally.run, case, Layout(2, 1), *more) for name, more in options.items()}
