@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 28> kFree{
     "read-threads",  "stage",          "gather-window", "spill-dir",
     "config",        "progress",       "trace",         "stall-limit"};
 
-// What a setting does that is not given.
+// Whether a setting says what holds without it: both are the same run.
 bool is_default(std::string_view name, std::string_view text) {
   return name == "metrics" && text == "standard";
 }
