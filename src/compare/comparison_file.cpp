@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/compare/comparison_file.hpp>
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <fstream>
 #include <string>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
+#include <tally/base/folder_access.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
@@ -40,9 +38,8 @@ void check_comparison_path(const fs::path& path, bool overwrite) {
   if (!fs::is_directory(folder, ignored)) {
     refuse("cannot be written (its folder does not exist)", "Create the folder.");
   }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    refuse(format("cannot be written ({})", errno_text(errno)),
-           "Name a file in a folder that is writable.");
+  if (const auto why = why_not_writable(folder); !why.empty()) {
+    refuse(format("cannot be written ({})", why), "Name a file in a folder that is writable.");
   }
   if (!is_there(path)) return;
   // Opening a pipe would wait, and a link would be replaced, not followed.

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/result_folder/check_trace_path.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <string>
 #include <string_view>
 
 #include <tally/base/error.hpp>
+#include <tally/base/folder_access.hpp>
 #include <tally/base/format.hpp>
 #include <tally/trace/trace_file.hpp>
 
@@ -94,8 +92,8 @@ void check_trace_path(const fs::path& trace, const fs::path& output, bool overwr
   if (!fs::is_directory(folder, ignored)) {
     throw_trace_error(trace, "cannot be written (its folder does not exist)", "Create the folder.");
   }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw_trace_error(trace, format("cannot be written ({})", errno_text(errno)),
+  if (const auto why = why_not_writable(folder); !why.empty()) {
+    throw_trace_error(trace, format("cannot be written ({})", why),
                       "Name a file in a folder that is writable.");
   }
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writable_folder.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <system_error>
 
 #include <tally/base/error.hpp>
+#include <tally/base/folder_access.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
@@ -21,8 +19,8 @@ void require_writable(const fs::path& output) {
     folder = folder.parent_path();
   }
   if (folder.empty()) folder = ".";
-  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
-  const auto why = errno_text(errno);
+  const auto why = why_not_writable(folder);
+  if (why.empty()) return;
   const bool is_there = folder == output;
   throw Error(ErrorKind::output,
               is_there ? format("output folder '{}' cannot be written ({})",

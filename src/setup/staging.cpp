@@ -2,13 +2,13 @@
 #include <tally/setup/staging.hpp>
 
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <functional>
 
 #include <tally/base/error.hpp>
+#include <tally/base/folder_access.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
@@ -36,8 +36,7 @@ std::string kib_text(std::int64_t bytes) {
 
 void check_writable(const std::string& folder) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(folder, ignored) &&
-      ::access(folder.c_str(), W_OK | X_OK) == 0) {
+  if (std::filesystem::is_directory(folder, ignored) && why_not_writable(folder).empty()) {
     return;
   }
   throw Error(ErrorKind::output,
