@@ -126,9 +126,13 @@ void pool_norm(Graph& graph, Node* norm) {
 
 void reduce_pixels_by_pools(Graph& graph) {
   for (Node* node : all_nodes(graph.block())) {
-    if (is_a(node, {"aten::mean"}) && node->inputs().size() == 4) pool_mean(graph, node);
-    if (is_a(node, {"aten::adaptive_avg_pool2d"})) pool_mean(graph, node);
-    if (is_a(node, {"aten::linalg_vector_norm"})) pool_norm(graph, node);
+    // What is replaced is destroyed, so that nothing is asked of it afterwards.
+    const bool is_mean = is_a(node, {"aten::mean"}) && node->inputs().size() == 4;
+    if (is_mean || is_a(node, {"aten::adaptive_avg_pool2d"})) {
+      pool_mean(graph, node);
+    } else if (is_a(node, {"aten::linalg_vector_norm"})) {
+      pool_norm(graph, node);
+    }
   }
 }
 
