@@ -79,7 +79,9 @@ void fail(const Subject& subject, std::string_view object, std::string_view prob
 
 void fail_call(const Subject& subject, std::string_view object, std::string_view action) {
   const std::string problem = format("cannot be {} (HDF5: {})", action, innermost_error());
-  throw CallFailed(subject.kind, sentence(subject, object, problem));
+  const bool is_written = subject.kind == ErrorKind::output;
+  throw CallFailed(subject.kind, sentence(subject, object, problem),
+                   is_written ? "Check the folder's permissions and free space." : "");
 }
 
 std::string library_version() {

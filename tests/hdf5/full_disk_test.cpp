@@ -54,7 +54,8 @@ class FileSizeLimit {
   for (rlim_t limit = 0; limit < whole; limit += 4001) {
     const fs::path path = folder / std::to_string(limit);
     const FileSizeLimit full(limit);
-    expect_error(ErrorKind::output, {path.filename().string()}, [&] { write(path); });
+    expect_error(ErrorKind::output, {path.filename().string(), "free space."},
+                 [&] { write(path); });
   }
   {
     const FileSizeLimit enough(whole);
