@@ -66,7 +66,10 @@ void run_compare(const std::vector<std::string>& arguments) {
   const bool writes_file = !config.json.empty() && config.json != "-";
   if (writes_file) compare::check_comparison_path(config.json, config.overwrite);
   // A run that was killed while it replaced a result may have left the earlier one set aside.
-  for (const auto& result : {config.a, config.b}) mend_interrupted(result);
+  for (const auto& result : {config.a, config.b}) {
+    mend_interrupted(result);
+    refuse_incomplete(result);
+  }
   compare::Comparison comparison = compare::compare_runs(config.a, config.b,
                                                          {.metrics = config.metrics,
                                                           .replicates = config.bootstrap_replicas,

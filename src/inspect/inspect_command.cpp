@@ -28,6 +28,7 @@
 #include <tally/report/event_log.hpp>
 #include <tally/report/metrics_file.hpp>
 #include <tally/result_folder/check_trace_path.hpp>
+#include <tally/result_folder/error_file.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/weights/checkpoint.hpp>
 #include <tally/weights/checkpoint_files.hpp>
@@ -111,18 +112,13 @@ Lines describe_folder(const std::string& folder) {
     throw Error(ErrorKind::usage, format("'{}' is the folder of a watch", printable(folder)),
                 "Its table is leaderboard.csv, and each result has a folder in results/.");
   }
-  if (holds_progress(folder)) {
-    throw Error(ErrorKind::usage,
-                format("'{}' holds a run that is not complete", printable(folder)),
-                "The command that began it goes on with --resume; 'tally check' with it says how "
-                "much is done.");
-  }
   throw Error(ErrorKind::usage,
               format("'{}' is a folder without a report.json or weights", printable(folder)),
               "Name a file, or the folder of a result or of a checkpoint.");
 }
 
 Lines describe_json(const std::string& file) {
+  if (is_error_file(file)) return describe_error_file(file);
   if (!is_trace(file)) return report::describe_report(file);
   return {
       format("'{}' is the trace of a run: open it in https://ui.perfetto.dev", printable(file))};
@@ -184,6 +180,7 @@ void run_inspect(const std::vector<std::string>& arguments) {
   const auto options = config::parse_inspect_options(arguments);
   // A run that was killed may have moved the earlier result aside.
   mend_interrupted(options.file);
+  refuse_incomplete(options.file);
   if (options.shows_samples()) {
     return print_cut(inspect_samples(predictions_in(options.file), options.samples));
   }

@@ -2,7 +2,6 @@
 #include <tally/result_folder/error_file.hpp>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,18 +44,13 @@ std::atomic<bool> is_owned = false;
 static_assert(std::atomic<const ErrorPaths*>::is_always_lock_free);
 
 // Reads the beginning of the file; a link or a pipe is none of ours.
-bool is_error_file(const char* path) noexcept {
+bool begins_as_error_file(const char* path) noexcept {
   const UniqueDescriptor file(::open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   std::array<char, kErrorMark.size()> begin{};
   const ssize_t got = ::read(file.get(), begin.data(), begin.size());
   return got == std::ssize(begin) && std::string_view(begin.data(), begin.size()) == kErrorMark;
-}
-
-bool is_locked_by_another(const char* lock) noexcept {
-  const UniqueDescriptor file(::open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 void append_member(ErrorText& text, std::string_view key, std::string_view value) noexcept {
@@ -103,7 +97,7 @@ void put(const ErrorPaths& paths) noexcept {
   // In a folder that this run has, a file of this name is one that another rank was faster with.
   if (is_owned.load()) {
     rename_to_new(paths.partial.c_str(), paths.file.c_str());
-  } else if (::access(paths.file.c_str(), F_OK) != 0 || is_error_file(paths.file.c_str())) {
+  } else if (::access(paths.file.c_str(), F_OK) != 0 || begins_as_error_file(paths.file.c_str())) {
     ::rename(paths.partial.c_str(), paths.file.c_str());
   }
 }
@@ -113,7 +107,8 @@ void write_error_file(const FailureRecord& failure) noexcept {
   if (paths == nullptr || failure.code == exit_code(ErrorKind::usage)) return;
   // A folder that this run was refused says nothing of it.
   const bool is_refused = failure.code == exit_code(ErrorKind::output);
-  if (!is_owned.load() && (is_refused || is_locked_by_another(paths->lock.c_str()))) return;
+  const auto is_locked = [&] { return FolderLock::is_held_by_another(paths->lock.c_str()); };
+  if (!is_owned.load() && (is_refused || is_locked())) return;
   make_folders(*paths);
   if (write_partial(paths->partial.c_str(), text_of(failure).view())) put(*paths);
   ::unlink(paths->partial.c_str());
@@ -129,10 +124,12 @@ fs::path error_file_of(const fs::path& output) {
   return path.has_filename() ? fs::path(path.string() + ".error.json") : fs::path();
 }
 
+bool is_error_file(const fs::path& file) noexcept { return begins_as_error_file(file.c_str()); }
+
 void remove_error_file(const fs::path& output) noexcept {
   try {
     const fs::path file = error_file_of(output);
-    if (is_error_file(file.c_str())) ::unlink(file.c_str());
+    if (is_error_file(file)) ::unlink(file.c_str());
   } catch (const std::exception&) {  // an old file that stays harms less than a run that fails
   }
 }

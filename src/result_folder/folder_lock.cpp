@@ -48,6 +48,11 @@ bool has_its_name(const UniqueDescriptor& file, const fs::path& path) {
 
 fs::path FolderLock::path_in(const fs::path& folder) { return folder / kName; }
 
+bool FolderLock::is_held_by_another(const char* lock_file) noexcept {
+  const UniqueDescriptor file(::open(lock_file, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 std::optional<FolderLock> FolderLock::take(const fs::path& folder) {
   const fs::path path = path_in(folder);
   UniqueDescriptor file;

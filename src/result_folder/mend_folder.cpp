@@ -4,8 +4,11 @@
 #include <exception>
 #include <system_error>
 
+#include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
 #include <tally/base/interrupt.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/result_folder/folder_lock.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/resume/progress_files.hpp>
@@ -33,6 +36,20 @@ void mend_interrupted(const fs::path& result) {
 
 bool holds_progress(const fs::path& folder) {
   return !resume::list_parts(folder / resume::kProgressFolder).empty();
+}
+
+void refuse_incomplete(const fs::path& result) {
+  std::error_code ignored;
+  const bool is_incomplete = fs::is_directory(result, ignored) &&
+                             !is_there(result / kResultFiles.front()) && holds_progress(result);
+  if (!is_incomplete && !resume::is_progress_file(result)) return;
+  const fs::path folder = is_incomplete ? result : result.parent_path().parent_path();
+  throw Error(
+      ErrorKind::usage,
+      format("'{}' holds a run that is not complete",
+             printable(folder.empty() ? "." : folder.string())),
+      "The command that began it goes on with --resume; 'tally check' with it says how much is "
+      "done.");
 }
 
 void remove_remains(const fs::path& result) {

@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <exception>
 
-#include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
@@ -64,18 +62,6 @@ void require_no_other_run(const fs::path& path) {
 
 }  // namespace
 
-// A variable may hold anything, a way out of the working folder or terminal codes included.
-std::string default_output_name() {
-  const char* variable = std::getenv("SLURM_JOB_ID");
-  const std::string_view job = variable ? variable : "";
-  const bool is_plain = !job.empty() && job.front() != '.' && std::ranges::all_of(job, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-           c == '.' || c == '-';
-  });
-  return format("tally-{}-{}", utc_now_compact(),
-                is_plain ? std::string(job) : std::to_string(::getpid()));
-}
-
 OutputFolder::OutputFolder(fs::path path, FolderUse use, fs::path trace, std::vector<Input> inputs)
     : path_(std::move(path)), use_(use), trace_(std::move(trace)), inputs_(std::move(inputs)) {
   std::error_code ignored;
@@ -107,11 +93,9 @@ void OutputFolder::refuse_earlier() const {
   // What a run that was killed while it published has put in place goes when create() settles it.
   if (use_.resume && !lock_ && is_being_replaced(path_)) return;
   if (!use_.resume && holds_progress(path_) && !is_there(report())) {
-    throw_output_error(
-        path_,
-        format("holds the progress of a run that is not finished ({})", resume::kProgressFolder),
-        "Go on with --resume, start anew with --overwrite, or name another folder "
-        "with --output.");
+    refuse_unfinished(
+        "progress", resume::kProgressFolder,
+        "Go on with --resume, start anew with --overwrite, or name another folder with --output.");
   }
   for (const auto name : kResultFiles) {
     // Whether a complete result is the one that is wanted is found out by its inputs.
@@ -123,9 +107,18 @@ void OutputFolder::refuse_earlier() const {
   }
   if (use_.resume) return require_own_events(path_);
   if (is_there(events())) {
-    throw_output_error(path_, "holds the events of a run that is not finished (events.jsonl)",
-                       "Name another one with --output, or, if that run is dead, use --resume.");
+    refuse_unfinished("events", kEventsFile,
+                      "Name another one with --output, or, if that run is dead, use --resume.");
   }
+}
+
+// A run that is at work is none that could be resumed.
+void OutputFolder::refuse_unfinished(std::string_view what, std::string_view name,
+                                     std::string_view next_step) const {
+  const bool is_busy = FolderLock::is_held_by_another(FolderLock::path_in(path_).c_str());
+  if (!lock_ && is_busy) give_way(path_);
+  throw_output_error(path_, format("holds the {} of a run that is not finished ({})", what, name),
+                     next_step);
 }
 
 std::vector<fs::path> OutputFolder::partial_files() const {

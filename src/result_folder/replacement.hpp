@@ -23,6 +23,10 @@ inline constexpr std::string_view kEventsFile = "events.jsonl";
 // The names of what lies in the folder, in no order. Throws Error(output) where it cannot be read.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
+// Whether a folder holds what a run has evaluated that was not complete. Throws Error(output) where
+// it cannot be read.
+bool holds_progress(const std::filesystem::path& folder);
+
 // Whether a run is at work in the folder, or was killed there.
 bool is_being_replaced(const std::filesystem::path& folder);
 // Whether such a run has moved the report of the earlier result aside and has put none in its

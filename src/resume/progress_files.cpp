@@ -68,6 +68,11 @@ std::vector<PartName> list_parts(const fs::path& folder) {
   return parts;
 }
 
+bool is_progress_file(const fs::path& file) {
+  return file.parent_path().filename() == kProgressFolder &&
+         part_of_file(file.filename().string()).has_value();
+}
+
 std::optional<Progress> load_part(const fs::path& folder, PartName part) {
   std::vector<Progress> generations;
   for (int generation = 0; generation < kNumGenerations; ++generation) {

@@ -144,6 +144,7 @@ SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
   const Request request{config, task, data, comm.broadcast(in_result(config.files.predictions))};
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
+    refuse_incomplete(request.path);
     // Only rank 0 hashes the file, which may be large; the other ranks get the digest.
     input.model.model = describe_input(request.path);
     // HDF5 may crash on it, which must cost no rank.

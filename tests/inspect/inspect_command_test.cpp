@@ -135,6 +135,16 @@ TEST_F(InspectCommandTest, ATraceIsNamedAndOtherJsonIsNoReport) {
                [&] { printed({write("cut.json", "[1")}); });
 }
 
+TEST_F(InspectCommandTest, OfAFailedRunItSaysWhy) {
+  const std::string failure =
+      R"({"code": 3, "signal": null, "rank": 1, "host": "n7", "phase": "check_input", )"
+      R"("object": null, "cause": "bad", "next_step": null, "time": "2026-01-01T00:00:00Z"})";
+  write("run.error.json", "{\n  \"tally_error\": 1,\n" + failure.substr(1));
+  EXPECT_EQ(printed({at("run.error.json")}),
+            "failure of rank 1 on n7, 2026-01-01T00:00:00Z\nexit code: 3\nphase: check_input\n"
+            "cause: bad\n");
+}
+
 TEST_F(InspectCommandTest, FoldersWithoutAResultAreRefused) {
   fs::create_directory(at("empty"));
   expect_error(ErrorKind::usage,
@@ -147,8 +157,12 @@ TEST_F(InspectCommandTest, FoldersWithoutAResultAreRefused) {
                [&] { printed({at("empty")}); });
   fs::create_directories(at("stopped/progress"));
   write("stopped/progress/attempt-1.rank-0.a.state", "x");
-  expect_error(ErrorKind::usage, {"' holds a run that is not complete", "goes on with --resume"},
-               [&] { printed({at("stopped")}); });
+  for (const auto* name : {"stopped", "stopped/progress/attempt-1.rank-0.a.state"}) {
+    expect_error(
+        ErrorKind::usage,
+        {"'" + at("stopped") + "' holds a run that is not complete", "goes on with --resume"},
+        [&] { printed({at(name)}); });
+  }
 }
 
 // Opening a pipe would wait for whatever writes to it.

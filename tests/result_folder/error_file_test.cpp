@@ -70,6 +70,39 @@ TEST_F(ErrorFileTest, HoldsThePartsOfTheFailure) {
   EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1) << "nothing else is left";
 }
 
+TEST_F(ErrorFileTest, IsDescribedInLines) {
+  begin();
+  auto failure = failure_of(139, "a \x1b[2J");
+  failure.signal = "SIGSEGV";
+  failure.next_step = "Ask.";
+  record_failure(failure);
+  ASSERT_TRUE(is_error_file(file_));
+  EXPECT_THAT(describe_error_file(file_),
+              testing::ElementsAre(testing::StartsWith("failure of rank 2 on node7, 20"),
+                                   "exit code: 139 (SIGSEGV)", "phase: evaluate", "cause: a  [2J",
+                                   "next step: Ask."));
+  // The file may be anybody's.
+  std::string changed = text();
+  changed.replace(changed.find("Ask."), 4, "\\u001b[2J");
+  std::ofstream(file_) << changed;
+  EXPECT_EQ(describe_error_file(file_).back(), "next step: \\x1b[2J");
+}
+
+TEST_F(ErrorFileTest, WhatOnlyBeginsAsOneIsRefused) {
+  begin();
+  record_failure(failure_of(3));
+  const std::string whole = text();
+  for (const std::size_t size : {whole.size() / 2, whole.size() - 3}) {
+    std::ofstream(file_) << whole.substr(0, size);
+    ASSERT_TRUE(is_error_file(file_));
+    EXPECT_THROW(describe_error_file(file_), Error) << size;
+  }
+  std::ofstream(file_) << whole.substr(0, whole.find("  \"code\"")) << "\"code\": \"3\"}";
+  EXPECT_THROW(describe_error_file(file_), Error) << "the code is no number";
+  std::ofstream(file_) << whole << std::string(1 << 20, ' ');
+  EXPECT_THROW(describe_error_file(file_), Error) << "much more than a run writes";
+}
+
 TEST_F(ErrorFileTest, OnlyTheFirstFailureCounts) {
   begin();
   record_failure(failure_of(3, "the first"));

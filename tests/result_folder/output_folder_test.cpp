@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <gmock/gmock.h>
+
 #include "output_folder_fixture.hpp"
 #include "replacement.hpp"
 
@@ -191,6 +193,38 @@ TEST_F(OutputFolderTest, ASecondRunOnTheSameFolderIsRefused) {
   first.create();
   EXPECT_THROW(second.create(), Error);
   EXPECT_TRUE(fs::exists(first.events())) << "the loser must not remove the winner's files";
+}
+
+// What the first has written so far, as the beginning of its events, invites nobody to resume it.
+TEST_F(OutputFolderTest, AFolderInUseIsNoneToResume) {
+  OutputFolder first(root_ / "run", false);
+  first.create();
+  const auto refusal = [&] {
+    try {
+      OutputFolder(root_ / "run", false);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal(), ::testing::HasSubstr("is in use by another run"));
+  fs::create_directory(first.progress());
+  put(first.progress() / "attempt-1.rank-0.a.state");
+  EXPECT_THAT(refusal(), ::testing::HasSubstr("is in use by another run"));
+}
+
+TEST_F(OutputFolderTest, OnlyWhatIsIncompleteIsRefusedToReaders) {
+  const fs::path run = root_ / "run", state = run / "progress" / "attempt-1.rank-0.a.state";
+  fs::create_directories(state.parent_path());
+  for (const auto& readable : {root_, run, root_ / "none", run / "progress" / "notes.txt"}) {
+    EXPECT_NO_THROW(refuse_incomplete(readable)) << readable;
+  }
+  put(state);
+  EXPECT_THROW(refuse_incomplete(run), Error);
+  EXPECT_THROW(refuse_incomplete(state), Error);
+  EXPECT_NO_THROW(refuse_incomplete(state / "file")) << "below a file";
+  put_report(run);
+  EXPECT_NO_THROW(refuse_incomplete(run)) << "its progress has not been removed yet";
 }
 
 TEST_F(OutputFolderTest, ARunInProgressIsNotOverwritten) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <tally/base/fatal_signals.hpp>
 
@@ -15,6 +17,11 @@ std::filesystem::path error_file_of(const std::filesystem::path& output);
 // Removes the one that an earlier run left: by the process that holds the folder's lock. A file
 // that no run wrote stays.
 void remove_error_file(const std::filesystem::path& output) noexcept;
+
+// Whether it is there and begins as one that a run writes.
+bool is_error_file(const std::filesystem::path& file) noexcept;
+// What `tally inspect` says of it, in lines. Error(usage) where it does not go on so.
+std::vector<std::string> describe_error_file(const std::filesystem::path& file);
 
 // While it lives, the first failure that is recorded (base/fatal_signals.hpp), but for wrong usage,
 // leaves the file, once the name of the output is known. Not where another run has locked the

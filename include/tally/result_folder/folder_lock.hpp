@@ -19,6 +19,9 @@ class FolderLock {
   static std::optional<FolderLock> take(const std::filesystem::path& folder);
   // Where that file lies.
   static std::filesystem::path path_in(const std::filesystem::path& folder);
+  // Whether another process holds the lock whose file lies there; may be called from a signal
+  // handler.
+  static bool is_held_by_another(const char* lock_file) noexcept;
   FolderLock(FolderLock&&) = default;
   FolderLock& operator=(FolderLock&& other) noexcept;
   ~FolderLock();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tally/result_folder/folder_lock.hpp>
@@ -28,9 +29,9 @@ void mend_interrupted(const std::filesystem::path& result);
 // process is at work, the file system has no locks that would say so, or this process may not
 // write.
 void remove_remains(const std::filesystem::path& result);
-// Whether a folder holds what a run that is not complete has evaluated. Throws Error(output) where
-// it cannot be read.
-bool holds_progress(const std::filesystem::path& folder);
+// Error(usage) where a path that is read as a result is the folder of a run that is not complete,
+// or a file of its progress.
+void refuse_incomplete(const std::filesystem::path& result);
 
 // What a run may do with what earlier runs left in its folder.
 struct FolderUse {
@@ -85,6 +86,8 @@ class OutputFolder {
  private:
   void check_what_is_there() const;
   void refuse_earlier() const;
+  [[noreturn]] void refuse_unfinished(std::string_view what, std::string_view name,
+                                      std::string_view next_step) const;
   void create_folders();
   void remove_created_folders();
   std::vector<std::filesystem::path> leftovers() const;

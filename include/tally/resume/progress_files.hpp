@@ -107,6 +107,9 @@ class ProgressWriter {
 // is missing. Other names are ignored. Error(output) where it cannot be read.
 std::vector<PartName> list_parts(const std::filesystem::path& folder);
 
+// Whether it is the file of a part, by its name and that of its folder.
+bool is_progress_file(const std::filesystem::path& file);
+
 // The newest generation of a part whose state file and records are whole, else the older one; none
 // where neither is, or neither can be read. The files may be damaged or hostile: the memory taken
 // follows from their sizes, never from what they say. Error(environment) where the memory that is

@@ -131,6 +131,15 @@ def refuse(run: Resumable, code: int, *texts: str, options: tuple = ()) -> None:
     assert unchanged(run.output) == before
 
 
+def test_who_reads_a_result_is_told_that_it_is_not_complete(
+    run: Resumable, case: TaskCase, whole: Path, tally: Program
+) -> None:
+    of_it = (f"'{run.output}' holds a run that is not complete", "goes on with --resume")
+    tally("inspect", run.output).must_fail(2, *of_it)
+    tally("compare", whole, run.output).must_fail(2, *of_it)
+    tally("score", "--predictions", run.output, "--data", case.data, ranks=2).must_fail(2, *of_it)
+
+
 def test_progress_of_another_model_is_refused(run: Resumable, case: TaskCase, tmp_path: Path) -> None:
     other = small.save_model(small.TinyNet(seed=2), tmp_path / "other.pt")
     refuse(replace(run, case=replace(case, model=other)), 4, "is of another model ")
