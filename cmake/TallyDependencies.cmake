@@ -27,6 +27,10 @@ if(NOT TALLY_TORCH_LATER)
 else()
   add_library(LibTorch::LibTorch INTERFACE IMPORTED)
 endif()
+# The check of pointers to virtual tables needs the type information of c10::DynamicType, which LibTorch does not export.
+if(TALLY_SANITIZE MATCHES undefined)
+  target_compile_options(LibTorch::LibTorch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
+endif()
 find_package(Tcmalloc)  # networks run faster with it; -DCMAKE_DISABLE_FIND_PACKAGE_Tcmalloc=ON leaves it out
 find_program(TALLY_PYTHON python3
              DOC "Python of the set-up environment, for data tools and tests")

@@ -44,8 +44,11 @@ set(TALLY_MPI_IS_MPICH OFF)
 if(_launcher MATCHES HYDRA)
   set(TALLY_MPI_IS_MPICH ON)
 endif()
-if(TALLY_SANITIZE MATCHES address)  # Open MPI has no frame pointers: its leaks are known by their callers
-  list(APPEND TALLY_MPI_TEST_ENVIRONMENT ASAN_OPTIONS=fast_unwind_on_malloc=0)
+# As in the preset, which this replaces; and Open MPI has no frame pointers: its leaks are known by their callers.
+if(TALLY_SANITIZE MATCHES address)
+  set(TALLY_ASAN_OPTIONS
+      ASAN_OPTIONS=fast_unwind_on_malloc=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0)
+  list(APPEND TALLY_MPI_TEST_ENVIRONMENT ${TALLY_ASAN_OPTIONS})
 endif()
 
 function(tally_test name)

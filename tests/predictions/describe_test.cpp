@@ -59,7 +59,8 @@ TEST(Describe, ShowsAttributesColumnsAndFirstRows) {
 TEST(Describe, ShowsTextsAndHowManyElementsOtherRowsHave) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "p.h5";
-  const std::string long_text = std::string(39, 'x') + "\u00e9 and more";
+  std::string long_text(39, 'x');
+  long_text += "\u00e9 and more";
   const std::string texts = "Denver\tBroncos" + long_text;
   const std::vector<std::int64_t> lengths{14, 0, std::ssize(long_text)};
   const std::vector<float> boxes(20);

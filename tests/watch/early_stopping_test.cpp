@@ -162,7 +162,8 @@ TEST(EarlyStopping, TakesTheUndefinedForNoGain) {
   EXPECT_EQ(without_gain(with_values({kNan, 0.5, kNan, 0.6}), settings(9)), 0);
   EXPECT_EQ(without_gain(made({{0.5, kNan, kNan, {}}, {0.6, {}, {}, {}}}), settings(9)), 0);
   EXPECT_EQ(step_of_best(with_values({kNan, 0.5, kNan}), settings(9)), 1);
-  const Verdict verdict = judge(with_values({{}, {}}), settings(2));
+  const auto undefined = with_values({{}, {}});  // the verdict points to one of them
+  const Verdict verdict = judge(undefined, settings(2));
   EXPECT_TRUE(verdict.stop);
   EXPECT_EQ(verdict.reason, "accuracy is undefined in 2 checkpoints");
   EXPECT_EQ(verdict.last->checkpoint.step, 1);
