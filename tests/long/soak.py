@@ -73,6 +73,11 @@ class Place:
             MARK: mark,
         }
 
+    def remove_segments(self) -> None:
+        """Of jobs whose mpirun was killed, which would have done it (docs/contracts.md)."""
+        for path in self.shm.glob("vader_segment.*"):
+            path.unlink()
+
     def left(self) -> list[str]:
         """In /dev/shm also what others are just using, which goes soon; not what was there before."""
         found = [f"{path.parent.name}/{path.name}" for folder in (self.tmp, self.shm, self.work) for path in folder.iterdir()]
@@ -187,7 +192,10 @@ class Steps:
             commands = self._commands(name, draw)
         problems = [problem for command in commands if (problem := self._run(command, mark))]
         shutil.rmtree(self._place.folder / "result", ignore_errors=True)
-        if left := settled(lambda: [f"process {pid} goes on" for pid in marked(MARK, mark)] + self._place.left()):
+        going_on = settled(lambda: [f"process {pid} goes on" for pid in marked(MARK, mark)])
+        if name == "kills" and not going_on:
+            self._place.remove_segments()
+        if left := going_on + settled(self._place.left):
             problems.append(", ".join(left))
         return name, "; ".join(problems) or None
 
