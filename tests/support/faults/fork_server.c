@@ -118,3 +118,16 @@ LOOKING(fstatat64, (int at, const char* path, struct stat64* out, int flags), pa
 LOOKING(statx, (int at, const char* path, int flags, unsigned mask, struct statx* out), path, at,
         path, flags, mask, out)
 LOOKING(access, (const char* path, int how), path, path, how)
+
+/* By these names code calls it that was built with a glibc before 2.33: LibTorch, whose
+ * std::filesystem the program finds before that of libstdc++. */
+#define LOOKING_BEFORE_2_33(name, call, type)                 \
+  int name(int version, const char* path, struct type* out);  \
+  int name(int version, const char* path, struct type* out) { \
+    (void)version;                                            \
+    return call(path, out);                                   \
+  }
+LOOKING_BEFORE_2_33(__xstat, stat, stat)
+LOOKING_BEFORE_2_33(__xstat64, stat64, stat64)
+LOOKING_BEFORE_2_33(__lxstat, lstat, stat)
+LOOKING_BEFORE_2_33(__lxstat64, lstat64, stat64)
