@@ -12,10 +12,10 @@
 #include <utility>
 
 #include <tally/base/activity.hpp>
+#include <tally/base/available_memory.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host_and_libraries.hpp>
 #include <tally/base/printable.hpp>
 
 namespace tally {

@@ -38,61 +38,6 @@ std::string cpu_model() {
 
 namespace {
 
-std::optional<std::int64_t> number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::int64_t value = 0;
-  return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number
-}
-
-std::optional<std::int64_t> free_of_node() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("MemAvailable:")) return std::stoll(line.substr(13)) * 1024;
-  }
-  return std::nullopt;
-}
-
-// Pages of files count as used by the control group, but the kernel gives them up first.
-std::int64_t cached_bytes(const std::string& folder) {
-  std::ifstream file(folder + "/memory.stat");
-  std::int64_t cached = 0;
-  std::string word;
-  for (std::int64_t value = 0; file >> word >> value;) {
-    if (word == "inactive_file" || word == "active_file") cached += value;
-  }
-  return cached;
-}
-
-// The least that any control group of this process leaves, from its own up to the root: each of
-// them may have a limit.
-std::optional<std::int64_t> free_of_groups() {
-  std::ifstream file("/proc/self/cgroup");
-  std::optional<std::int64_t> least;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("0::/")) continue;  // other lines are of version 1
-    // In a container the root that it sees is a group of the node, and may have the limit.
-    for (auto group = line.substr(3);; group.erase(group.rfind('/'))) {
-      const auto folder = "/sys/fs/cgroup" + group;
-      const auto limit = number_in(folder + "/memory.max");
-      const auto used = number_in(folder + "/memory.current");
-      if (limit && used)
-        least = std::min(least.value_or(*limit), *limit - *used + cached_bytes(folder));
-      if (group.empty() || group == "/") break;
-    }
-  }
-  return least;
-}
-
-}  // namespace
-
-std::optional<std::int64_t> available_memory_bytes() {
-  const auto node = free_of_node(), groups = free_of_groups();
-  if (!node || !groups) return node ? node : groups;
-  return std::min(*node, *groups);
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 std::string real_path(const std::string& file) {

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include <tally/base/activity.hpp>
+#include <tally/base/available_memory.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host_and_libraries.hpp>
 
 #include "attributes.hpp"
 #include "dataset_impl.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include <tally/base/available_memory.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/cores_and_numa_nodes.hpp>

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 
+#include <tally/base/available_memory.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host_and_libraries.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/device/gpus.hpp>

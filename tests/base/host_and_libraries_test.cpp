@@ -26,13 +26,6 @@ TEST(Clock, TimeStampsAreUtc) {
   EXPECT_THAT(utc_now_compact(), ::testing::MatchesRegex("20......T......Z"));
 }
 
-TEST(Host, SaysHowMuchMemoryIsLeft) {
-  const auto bytes = available_memory_bytes();
-  ASSERT_TRUE(bytes);
-  EXPECT_GT(*bytes, std::int64_t{1} << 20);
-  EXPECT_LT(*bytes, std::int64_t{1} << 50);
-}
-
 TEST(Host, HasNames) {
   EXPECT_FALSE(host_name().empty());
   EXPECT_FALSE(cpu_model().empty());

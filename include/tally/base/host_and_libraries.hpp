@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes where this process runs: its host, the memory that is left there, its program, and the
-// shared libraries that it has loaded.
+// Describes where this process runs: its host, its program, and the shared
+// libraries that it has loaded.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,10 +12,6 @@ namespace tally {
 std::string host_name();
 // "AMD EPYC 7B13", as the kernel names the first processor.
 std::string cpu_model();
-
-// What this process and those beside it can still take: of the node, or of its control group where
-// that has a limit (batch systems give jobs one). None where the kernel does not say.
-std::optional<std::int64_t> available_memory_bytes();
 
 // Files of all shared libraries in this process.
 std::vector<std::string> loaded_libraries();
