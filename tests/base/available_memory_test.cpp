@@ -50,6 +50,11 @@ TEST_F(AvailableMemory, IsUnknownWhereTheKernelDoesNotSay) {
   EXPECT_EQ(bytes(), std::nullopt);
 }
 
+TEST_F(AvailableMemory, IsKnownWhereNothingIsLeft) {
+  write("proc/meminfo", "MemTotal: 2048 kB\nMemAvailable: 0 kB\n");
+  EXPECT_EQ(bytes(), 0);
+}
+
 TEST_F(AvailableMemory, IsWhatTheGroupLeavesWithPagesOfFiles) {
   write("proc/self/cgroup", "0::/job/step\n");
   write_group("sys/fs/cgroup/job/step", "1000", "700",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes where this process runs: its host, its program, and the shared
-// libraries that it has loaded.
+// Describes where this process runs: its host, its program, and the shared libraries that
+// it has loaded.
 #pragma once
 
 #include <string>
