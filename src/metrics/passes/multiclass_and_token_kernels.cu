@@ -32,7 +32,7 @@ struct Lanes {
   }
 
   // Joins all lanes' values in their order, on every lane. The CPU adds in the same order
-  // (row_reductions.cpp), so that both find the same bits.
+  // (row_reduction_loops.hpp), so that both find the same bits.
   template <class Value>
   __device__ Value joined(const Value& value) const {
     Value result = from(0, value);

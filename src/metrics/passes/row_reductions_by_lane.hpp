@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How eight lanes share a row of scores: what each finds in every eighth score, and how two finds
 // become one. Joined in the order of the lanes it gives what the CPU's loops give
-// (row_reductions.cpp), to the last bit. Constexpr: kernels run it with a thread per lane, a test
-// on the CPU one by one.
+// (row_reduction_loops.hpp), to the last bit. Constexpr: kernels run it with a thread per lane, a
+// test on the CPU one by one.
 #pragma once
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "passes/deterministic_math.hpp"
+#include "passes/row_reduction_loops.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -33,6 +34,43 @@ TEST(RowKernel, ExpIsRightToFourteenDigits) {
   for (const double x : {-709.0, -1e300, -std::numeric_limits<double>::infinity()}) {
     EXPECT_GE(exp_of_negative(x), 0.0);
     EXPECT_LT(exp_of_negative(x), 1e-300);
+  }
+}
+
+// Scores that each kind of output may have.
+std::vector<float> row_of(OutputKind kind, std::size_t size) {
+  auto row = random_row(size, static_cast<unsigned>(size + 500));
+  if (kind == OutputKind::logits) return row;
+  for (float& score : row) score = 1.0f / (1.0f + std::abs(score));
+  if (kind == OutputKind::log_probabilities) {
+    for (float& score : row) score = -score;
+  }
+  return row;
+}
+
+// Whatever instructions the processor has.
+TEST(RowKernel, GivesTheBitsOfThePlainLoops) {
+  for (std::size_t size = 1; size <= 200; ++size) {
+    for (const auto kind :
+         {OutputKind::logits, OutputKind::log_probabilities, OutputKind::probabilities}) {
+      auto row = row_of(kind, size);
+      ASSERT_FALSE(has_bad_score(row, kind));
+      const float peak = largest(row);
+      EXPECT_EQ(peak, loops::largest(row));
+      const Terms one = sum_terms(row, peak, kind);
+      const Terms other = loops::sum_terms(row, peak, kind);
+      EXPECT_EQ(one.sum, other.sum);
+      EXPECT_EQ(one.squares, other.squares);
+      const float some = row[size / 2];
+      EXPECT_EQ(compare(row, some).greater, loops::compare(row, some).greater);
+      EXPECT_EQ(compare(row, some).equal, loops::compare(row, some).equal);
+      EXPECT_TRUE(all_fit_kind(row, kind));
+      row[size / 3] = kind == OutputKind::log_probabilities ? 3.0f : -3.0f;
+      EXPECT_EQ(all_fit_kind(row, kind), loops::all_fit_kind(row, kind));
+      row[size / 4] = size % 2 == 0 ? kNaN : kInf;
+      EXPECT_TRUE(has_bad_score(row, kind));
+      EXPECT_TRUE(loops::has_bad_score(row, kind));
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/row_reductions.hpp"
+// The loops of row_reductions.hpp. Each set of instructions compiles them once, into functions that
+// they are a part of; the operations are the same, and so are the bits.
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -8,10 +10,11 @@
 #include <numeric>
 
 #include "passes/deterministic_math.hpp"
+#include "passes/row_reductions.hpp"
 
-namespace tally::metrics {
+namespace tally::metrics::loops {
 
-float largest(std::span<const float> row) {
+[[gnu::always_inline]] inline float largest(std::span<const float> row) {
   // Independent lanes: one running maximum is a chain that no compiler may reorder.
   constexpr std::size_t kLanes = 16;
   std::array<float, kLanes> lanes;
@@ -28,20 +31,20 @@ float largest(std::span<const float> row) {
 
 // Here and below flags are added up and loops have no early exit: without branches they are vector
 // code.
-bool has_bad_score(std::span<const float> row, OutputKind kind) {
+[[gnu::always_inline]] inline bool has_bad_score(std::span<const float> row, OutputKind kind) {
   std::uint32_t found = 0;
   for (const float score : row) found += std::uint32_t{is_bad(score, kind)};
   return found != 0;
 }
 
-bool all_fit_kind(std::span<const float> row, OutputKind kind) {
+[[gnu::always_inline]] inline bool all_fit_kind(std::span<const float> row, OutputKind kind) {
   if (kind == OutputKind::logits) return true;
   std::uint32_t outside = 0;
   for (const float score : row) outside += std::uint32_t{!fits_kind(score, kind)};
   return outside == 0;
 }
 
-Comparison compare(std::span<const float> row, float value) {
+[[gnu::always_inline]] inline Comparison compare(std::span<const float> row, float value) {
   Comparison found;
   for (const float other : row) {
     found.greater += other > value;
@@ -50,16 +53,15 @@ Comparison compare(std::span<const float> row, float value) {
   return found;
 }
 
-namespace {
-
 // Class i belongs to lane i % 8, as in the kernel (kLanes in row_reductions_by_lane.hpp): the lanes
 // must be as many, and a block a multiple of them, for the sums to be the same bits.
-constexpr std::size_t kBlock = 64;
-constexpr std::size_t kTermLanes = 8;
+inline constexpr std::size_t kBlock = 64;
+inline constexpr std::size_t kTermLanes = 8;
 using Block = std::array<double, kBlock>;
 
 // Short loops one by one: together they have a branch that keeps them from being vector code.
-void fill_terms(std::span<const float> scores, double shift, OutputKind kind, Block& terms) {
+[[gnu::always_inline]] inline void fill_terms(std::span<const float> scores, double shift,
+                                              OutputKind kind, Block& terms) {
   for (std::size_t i = 0; i < scores.size(); ++i) terms[i] = scores[i];
   if (kind == OutputKind::probabilities) return;
   for (std::size_t i = 0; i < scores.size(); ++i) terms[i] = std::min(0.0, terms[i] - shift);
@@ -67,9 +69,8 @@ void fill_terms(std::span<const float> scores, double shift, OutputKind kind, Bl
   for (std::size_t i = 0; i < scores.size(); ++i) terms[i] = exp_in_range(terms[i]);
 }
 
-}  // namespace
-
-Terms sum_terms(std::span<const float> row, float peak, OutputKind kind) {
+[[gnu::always_inline]] inline Terms sum_terms(std::span<const float> row, float peak,
+                                              OutputKind kind) {
   // exp(x - peak) is at most 1, so that no logit overflows; logarithms of probabilities need no
   // shift.
   const double shift = kind == OutputKind::logits ? double{peak} : 0.0;
@@ -94,4 +95,4 @@ Terms sum_terms(std::span<const float> row, float peak, OutputKind kind) {
           std::accumulate(squares.begin(), squares.end(), 0.0)};
 }
 
-}  // namespace tally::metrics
+}  // namespace tally::metrics::loops
