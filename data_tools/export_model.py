@@ -14,6 +14,7 @@ written must give what the model gives, on batches of other sizes.
 --format pt2: compiled for one kind of device, instruction set, image size and precision; texts may have any length. Its
 weights are constants, unless --swappable, which is slower. It takes batches of any size, or with --batch-size N of that
 size only.
+--format onnx: for OpenVINO, on CPUs; its weights are constants, its batches of any size, or of --batch-size N only.
 """
 
 import argparse
@@ -82,7 +83,7 @@ def from_library(args: argparse.Namespace) -> Subject:
     """Of torchvision, timm or the user: takes images or the like."""
     found = find_model(args.model, asked_of_constructor(args))
     form = describe(args, take_own_card(found.module), found)
-    if args.format == "pt2":
+    if args.format in ("pt2", "onnx"):
         form = replace(form, any_size=False)
         return_only(found.module, form.names)
     weights, notes = None, ()
@@ -166,9 +167,22 @@ def write_package(args: argparse.Namespace, subject: Subject, outputs: list[Outp
     return f"compiled for {args.device}", training_notes(compiled.training_mode)
 
 
+def write_onnx(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> tuple[str, list[str]]:
+    """Returns how it was made, and notes."""
+    from tally_export import onnx_file
+
+    onnx_file.check_packages()
+    checks = subject.form.package_checks(args.batch_size, subject.dtype)
+    card = subject.card(outputs, {"weights": "frozen", "fixed_batch": args.batch_size})
+    with atomic_path(args.output, args.overwrite) as temporary:
+        onnx_file.save_and_verify(subject.module, subject.form, card, temporary, checks)
+    return "converted to ONNX", []
+
+
 WRITERS: dict[str, Callable[[argparse.Namespace, Subject, list[Outputs]], tuple[str, list[str]]]] = {
     "torchscript": write_torchscript,
     "pt2": write_package,
+    "onnx": write_onnx,
 }
 
 

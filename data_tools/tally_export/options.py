@@ -65,9 +65,9 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--weights-prefix", metavar="PREFIX", help="taken off the names; tensors without it are left out"
     )
-    parser.add_argument("--format", choices=("torchscript", "pt2"), default="torchscript",
+    parser.add_argument("--format", choices=("torchscript", "pt2", "onnx"), default="torchscript",
                         help="form of the file (default: torchscript)")
-    add_output_options(parser, "the model file (.pt, .pt2)")
+    add_output_options(parser, "the model file (.pt, .pt2, .onnx)")
     parser.add_argument(
         "--input-shape",
         type=_sizes,
@@ -106,7 +106,7 @@ def _add_package_options(parser: argparse.ArgumentParser) -> None:
     package = parser.add_argument_group("for --format pt2")
     package.add_argument("--swappable", action="store_true", help="let tally evaluate --weights replace the weights")
     package.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="to run on, default %(default)s")
-    package.add_argument("--batch-size", type=positive, metavar="N", help="the only batch size it takes; default: any")
+    package.add_argument("--batch-size", type=positive, metavar="N", help="the only batch size it takes (also of --format onnx); default: any")
     package.add_argument(
         "--cpu-isa",
         choices=("default", "avx2", "avx512"),
@@ -161,8 +161,18 @@ def check_options(args: argparse.Namespace) -> None:
         if args.max_autotune and args.device != "cuda":
             raise UsageError("--max-autotune is for --device cuda")
         return
-    if args.output.suffix == ".pt2":
-        raise UsageError(f"'{args.output}' is named like a compiled package: add --format pt2, or name it .pt")
+    _check_name(args)
+    allowed = {"batch_size"} if args.format == "onnx" else set()
     for name, default in _PACKAGE_OPTIONS.items():
-        if getattr(args, name) != default:
+        if name not in allowed and getattr(args, name) != default:
             raise UsageError(f"{_dashed(name)} is for --format pt2")
+    if args.format == "onnx" and args.precision != "fp32":
+        raise UsageError("--format onnx is written in fp32: tally evaluate --precision bf16 computes in bf16")
+    if args.format == "onnx" and args.script:
+        raise UsageError("--script is for --format torchscript")
+
+
+def _check_name(args: argparse.Namespace) -> None:
+    for suffix, kind in {".pt2": "a compiled package", ".onnx": "an ONNX file"}.items():
+        if args.output.suffix == suffix and args.format != suffix[1:]:
+            raise UsageError(f"'{args.output}' is named like {kind}: add --format {suffix[1:]}, or name it .pt")

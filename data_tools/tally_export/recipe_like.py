@@ -9,11 +9,12 @@ from typing import Any
 
 from tally_data.decode import CROP_MODES, FILTERS
 from tally_data.encoding import ImageEncoding
-from tally_data.errors import ModelError, UsageError
+from tally_data.errors import EnvironmentFault, ModelError, UsageError
 
 from .recipe import Recipe, library_recipe, of_timm, of_torchvision
 
 CARD_NAME = "tally.json"
+CARD_KEY = "tally"  # of ONNX metadata
 _HUGGING_FACE = "hf:"
 
 
@@ -48,6 +49,8 @@ def read_card(path: Path) -> dict[str, Any]:
 
 
 def _text_inside(path: Path) -> bytes | str | None:
+    if path.suffix == ".onnx":
+        return _text_in_onnx(path)
     if not zipfile.is_zipfile(path):
         return None
     try:
@@ -62,6 +65,18 @@ def _text_inside(path: Path) -> bytes | str | None:
     except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise ModelError(f"'{path}' cannot be read as a model file: {error}") from error
     return None
+
+
+def _text_in_onnx(path: Path) -> str | None:
+    try:
+        import onnx
+    except ImportError as error:
+        raise EnvironmentFault(f"to read '{path}' the Python package 'onnx' is needed: jobs/setup.sh --with-openvino") from error
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except Exception as error:  # of protobuf, which onnx does not wrap
+        raise ModelError(f"'{path}' cannot be read as a model file: {error}") from error
+    return next((entry.value for entry in model.metadata_props if entry.key == CARD_KEY), None)
 
 
 def _of_file(path: Path, tag: str | None) -> Recipe:
