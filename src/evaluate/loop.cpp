@@ -100,6 +100,10 @@ class Pipeline {
     {
       const Span span(Kind::loop, "forward", of_batch, &stats_.predict_s);
       slot.mark(GpuTimestamps::forward_begins, inputs_.stream);
+      if (scored_) {
+        inputs_.predictor.score_only(on_device.targets.at(scored_->target), batch.samples.count,
+                                     scored_->ignored);
+      }
       outputs = inputs_.predictor.predict(prepared);
       slot.mark(GpuTimestamps::metrics_begin, inputs_.stream);
     }
@@ -215,6 +219,7 @@ class Pipeline {
   metrics::DeviceAccumulator counts_;
   std::vector<InFlightBatch> ring_;
   std::optional<FirstBatchProbe> probe_;
+  const std::optional<tasks::ScoredPlaces> scored_ = inputs_.task.scored_places();
   std::optional<device::Timeline> timeline_;  // of a traced run on a GPU
   std::size_t started_ = 0;
   std::size_t completed_ = 0;

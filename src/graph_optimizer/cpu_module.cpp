@@ -10,6 +10,7 @@
 #include <ATen/Parallel.h>
 
 #include <tally/base/format.hpp>
+#include <tally/graph_optimizer/scored_places.hpp>
 #include <tally/libtorch/equivalence_check.hpp>
 #include <tally/libtorch/torch_errors.hpp>
 
@@ -109,11 +110,14 @@ bool use_onednn_graph(std::shared_ptr<torch::jit::Graph>& graph, Hidden hidden) 
 }  // namespace
 
 CpuModule::CpuModule(torch::jit::Module frozen, StackOf stack_of, std::string name,
-                     CpuKernels kernels)
+                     const CpuOptions& options)
     : stack_of_(std::move(stack_of)),
       name_(std::move(name)),
-      kernels_(kernels),
+      kernels_(options.kernels),
       module_(std::move(frozen)),
+      // The kernel is no operator of LibTorch's, which the user may ask for alone.
+      scores_at_places_(options.may_score_at_places && kernels_ != CpuKernels::torch &&
+                        score_at_places(graph())),
       plain_(graph().copy(), "forward") {}
 
 CpuModule::~CpuModule() {
@@ -121,6 +125,12 @@ CpuModule::~CpuModule() {
     destroy_nodes(graph());
   } catch (...) {  // then they stay
   }
+}
+
+std::string CpuModule::form() const {
+  auto form = form_;
+  if (scores_at_places_) append(form, "scores where they count");
+  return form;
 }
 
 CpuModule::Use CpuModule::use_of(const Tensors& inputs) {

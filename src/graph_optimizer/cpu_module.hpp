@@ -21,7 +21,8 @@ namespace tally::graph_optimizer {
 
 class CpuModule final : public OptimizedGraph {
  public:
-  CpuModule(torch::jit::Module frozen, StackOf stack_of, std::string name, CpuKernels kernels);
+  CpuModule(torch::jit::Module frozen, StackOf stack_of, std::string name,
+            const CpuOptions& options);
   // LibTorch keeps the functions of a module as long as any that it was made from; their weights
   // are freed here.
   ~CpuModule() override;
@@ -45,7 +46,8 @@ class CpuModule final : public OptimizedGraph {
   void use_kernels(CpuKernels kernels) override;
   std::vector<CpuKernels> other_kernels() const override;
 
-  std::string form() const override { return form_; }
+  bool scores_at_places() const override { return scores_at_places_; }
+  std::string form() const override;
   std::vector<std::string> notes() const override { return notes_; }
 
  private:
@@ -74,6 +76,7 @@ class CpuModule final : public OptimizedGraph {
   std::string name_;
   CpuKernels kernels_;
   torch::jit::Module module_;
+  bool scores_at_places_;  // before the graph is copied
   torch::jit::Code plain_;
   std::unique_ptr<torch::jit::Code> compiled_;
   std::unique_ptr<torch::jit::Code> for_texts_;  // of any length

@@ -9,9 +9,9 @@
 namespace tally::graph_optimizer {
 
 std::unique_ptr<OptimizedGraph> optimize_for_cpu(torch::jit::Module frozen, StackOf stack_of,
-                                                 std::string name, CpuKernels kernels) {
+                                                 std::string name, const CpuOptions& options) {
   return std::make_unique<CpuModule>(std::move(frozen), std::move(stack_of), std::move(name),
-                                     kernels);
+                                     options);
 }
 
 std::unique_ptr<OptimizedGraph> optimize_for_gpu(torch::jit::Module frozen, StackOf stack_of,

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/InferenceMode.h>
 
@@ -72,6 +74,14 @@ class TorchPredictor final : public Predictor {
 
   Outputs predict(std::span<const TensorView> inputs) override {
     return call(&Network::run, inputs);
+  }
+
+  void score_only(const TensorView& labels, std::int64_t num_samples,
+                  std::int64_t ignored) override {
+    if (!habits_.scores_at_places) return;
+    const c10::InferenceMode guard;
+    places_ = wrap(labels, device_).ne(ignored);
+    places_.narrow(0, num_samples, places_.size(0) - num_samples).fill_(false);
   }
 
   Outputs warm_up(std::span<const TensorView> inputs) override {
@@ -213,14 +223,23 @@ class TorchPredictor final : public Predictor {
     return habits_.fixed_layout ? laid_out(tensor, habits_.channels_last) : tensor;
   }
 
-  Tensors arguments(std::span<const TensorView> inputs) const {
+  Tensors arguments(std::span<const TensorView> inputs) {
     Tensors tensors;
     for (std::size_t i = 0; i < inputs.size(); ++i) tensors.push_back(argument(i, inputs[i]));
     return tensors;
   }
+    if (habits_.scores_at_places) tensors.push_back(take_places(tensors.front()));
 
   void check_output(std::size_t index, const at::Tensor& output, std::int64_t rows) const {
     if (output.is_complex()) {
+  // Of one batch; without score_only() all.
+  at::Tensor take_places(const at::Tensor& tokens) {
+    auto places = std::exchange(places_, {});
+    const auto shape = tokens.sizes().slice(0, std::min<std::size_t>(2, tokens.sizes().size()));
+    return places.defined() && places.sizes() == shape ? places
+                                                       : at::ones(shape, c10::ScalarType::Bool);
+  }
+
       throw error(format("returned {} {}, expected floating-point scores or integers",
                          shape_text(output), dtype_name(output)));
     }
@@ -253,6 +272,7 @@ class TorchPredictor final : public Predictor {
   void* stream_;
   at::Tensor excluded_;  // numbers of classes, on the device; undefined where there are none
   Tensors outputs_;      // what the last views point to
+  at::Tensor places_;    // of the next batch that are to be scored; undefined: all
 };
 
 }  // namespace

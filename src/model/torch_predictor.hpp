@@ -27,6 +27,8 @@ struct InputConventions {
   std::vector<std::string> argument_names = {};  // see Predictor::argument_names()
   Determinism determinism = {};                  // see Predictor::determinism()
   bool keeps_bfloat16 = false;                   // see PredictorOptions
+  // The network takes the places that are to be scored behind its inputs (ScriptModule).
+  bool scores_at_places = false;
 };
 
 std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network,

@@ -137,6 +137,7 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
     opened.set = std::make_unique<data::DataSet>(
         config.files.data, is_task(config.scoring.task, TaskKind::predict) ? data::Targets::left_out
                                                                            : data::Targets::read);
+  options.scores_at_places = task_traits(task).scores_at_places;
     opened.file = {absolute_path(config.files.data), opened.set->info().file_bytes,
                    opened.set->identity()};
     opened.samples = opened.set->sample_identity();

@@ -70,6 +70,9 @@ class TokenTask : public UnitCountingTask<Config, Row> {
     check_outputs(outputs);
     num_scores_ = outputs[0].shape[2];
   }
+  std::optional<ScoredPlaces> scored_places() const override {
+    return ScoredPlaces{this->config_.label, *this->config_.options.metrics.ignore_index};
+  }
   std::vector<std::string> notes() const override {
     return vocabulary_notes(num_scores_, this->config_);
   }

@@ -56,6 +56,7 @@ struct TaskTraits {
   bool depends_on_output_kind = true;    // logits, log-probabilities or probabilities
   bool is_scored_of_classes = false;     // saved predictions may be classes alone, without scores
   bool reads_bfloat16 = false;           // scores are read as they are, not widened first
+  bool scores_at_places = false;         // of sequences scores are read only where labels count
   std::array<std::string_view, 2> text_files = {};  // beside predictions.h5; empty: none
 };
 

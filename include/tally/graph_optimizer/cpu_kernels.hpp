@@ -9,4 +9,12 @@ namespace tally::graph_optimizer {
 // the operators that the model's file names.
 enum class CpuKernels { automatic, onednn_graph, own, torch };
 
+// What the caller says of a network on CPUs.
+struct CpuOptions {
+  CpuOptions(CpuKernels wanted, bool scores = false)  // NOLINT(google-explicit-constructor)
+      : kernels(wanted), may_score_at_places(scores) {}
+  CpuKernels kernels;
+  bool may_score_at_places;  // see scored_places.hpp
+};
+
 }  // namespace tally::graph_optimizer

@@ -53,6 +53,9 @@ class OptimizedGraph {
   // What may be faster than the last warm-up's; empty where there is nothing else to try.
   virtual std::vector<CpuKernels> other_kernels() const { return {}; }
 
+  // Whether ScoredPlaces has an effect on run().
+  virtual bool scores_at_places() const { return false; }
+
   // What was done to the graph: "Winograd F(2x2, 3x3), oneDNN Graph", or empty.
   virtual std::string form() const = 0;
   // What the user should know about how it runs.
@@ -61,7 +64,7 @@ class OptimizedGraph {
 
 // Both free the module's weights when the graph goes. `name`: of the model, for notes.
 std::unique_ptr<OptimizedGraph> optimize_for_cpu(torch::jit::Module frozen, StackOf stack_of,
-                                                 std::string name, CpuKernels kernels);
+                                                 std::string name, const CpuOptions& options);
 // Moves constants to `device` first. Networks that keep state may not be tried, and so not be
 // fused (`may_fuse`).
 std::unique_ptr<OptimizedGraph> optimize_for_gpu(torch::jit::Module frozen, StackOf stack_of,

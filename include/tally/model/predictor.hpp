@@ -56,7 +56,12 @@ class Predictor {
   // for it. Error(model) if the model fails or returns something else than tensors of that many
   // rows.
   virtual Outputs predict(std::span<const TensorView> inputs) = 0;
-  // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
+  // The scores of the next batch are read only in its first `num_samples` rows, at places whose
+  // label, of `labels` [rows, places], is not `ignored`: others need not be computed, and may be
+  // anything. Nothing else changes. On the host, int32 or int64; on GPUs without effect.
+  virtual void score_only(const TensorView& /*labels*/, std::int64_t /*num_samples*/,
+                          std::int64_t /*ignored*/) {}
+  // As predict(), for a warm-up batch: here the host may wait, and ways of running batches of these
   // shapes are tried. Afterwards predict() gives the same bits for the same batch. The form, which
   // form() names, decides which bits; a replay on a GPU gives those of the form.
   virtual Outputs warm_up(std::span<const TensorView> inputs) { return predict(inputs); }
@@ -115,6 +120,8 @@ struct PredictorOptions {
   bool allow_training_mode = false;
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
+  // The scores of sequences are read only where Predictor::score_only() says so.
+  bool scores_at_places = false;
 };
 
 }  // namespace tally::model

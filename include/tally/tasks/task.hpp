@@ -86,6 +86,12 @@ class BatchScorer {
   virtual void collect(CollectedBatch& collected) = 0;
 };
 
+// Places of sequences [samples, places], by their labels.
+struct ScoredPlaces {
+  std::size_t target = 0;    // of ScoredBatch::targets
+  std::int64_t ignored = 0;  // the label of places whose scores are not read
+};
+
 class Task : public Resampling {
  public:
   virtual ~Task() = default;
@@ -107,6 +113,8 @@ class Task : public Resampling {
   virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
   // The same, and what depends on the shapes of these outputs is settled: before scorers are made.
   virtual void bind_output_shapes(std::span<const TensorView> outputs) { check_outputs(outputs); }
+  // Where a model's scores of sequences are read; none where all of them are.
+  virtual std::optional<ScoredPlaces> scored_places() const { return std::nullopt; }
   // What the user should know of these outputs, once they are settled.
   virtual std::vector<std::string> notes() const { return {}; }
   // For batches of at most `max_samples` on this device; the task outlives it.

@@ -34,8 +34,10 @@ bool fits(const at::Tensor& input, const at::Tensor& weight, const Bias& bias) {
          input.dim() >= 2 && input.size(-1) == weight.size(1);
 }
 
-// aten::linear's arguments.
+}  // namespace
+
 at::Tensor linear_by_onednn(const at::Tensor& input, const at::Tensor& weight, const Bias& bias) {
+  if (!at::hasMKLDNN()) return at::linear(input, weight, bias);
   using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const Bias&, c10::string_view,
                                Scalars, std::optional<c10::string_view>);
   static const auto kOperator = c10::Dispatcher::singleton()
@@ -45,6 +47,8 @@ at::Tensor linear_by_onednn(const at::Tensor& input, const at::Tensor& weight, c
   return fits(input, weight, bias) ? kOperator.call(input, weight, bias, "none", Scalars(), {})
                                    : at::linear(input, weight, bias);
 }
+
+namespace {
 
 // The first call makes the operator known, until the process ends.
 void register_linear_once() {

@@ -3,6 +3,8 @@
 // taken apart at once.
 #pragma once
 
+#include <optional>
+
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/jit/ir/ir.h>
 
@@ -17,6 +19,10 @@ at::Tensor linear_weight(const torch::jit::Node* addmm);
 
 // Puts an aten::linear with these weights in its place.
 void replace_by_linear(torch::jit::Graph& graph, torch::jit::Node* addmm, const at::Tensor& weight);
+
+// aten::linear, in float32 by oneDNN.
+at::Tensor linear_by_onednn(const at::Tensor& input, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias);
 
 // Layers in float32 whose weights are constant, and large enough for it to pay, become products by
 // oneDNN for any number of rows; returns how many. LibTorch's own are MKL's, which took twice as

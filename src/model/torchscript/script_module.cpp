@@ -12,6 +12,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/graph_optimizer/optimized_graph.hpp>
+#include <tally/graph_optimizer/scored_places.hpp>
 #include <tally/libtorch/torch_device_and_stream.hpp>
 #include <tally/libtorch/torch_errors.hpp>
 #include <tally/weights/file_kind.hpp>
@@ -175,7 +176,7 @@ void ScriptModule::use_names(const ModelCard& card) {
   impl_->outputs = names_of(card.outputs);
 }
 
-void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
+void ScriptModule::freeze(TrainingMode mode, const graph_optimizer::CpuOptions& options) {
   try {
     const c10::InferenceMode guard;
     replace_tensors(impl_->module, to_channels_last);
@@ -199,7 +200,7 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
     };
     impl_->optimized =
         on_cpu
-            ? graph_optimizer::optimize_for_cpu(std::move(module), std::move(stack), name_, kernels)
+            ? graph_optimizer::optimize_for_cpu(std::move(module), std::move(stack), name_, options)
             : graph_optimizer::optimize_for_gpu(std::move(module), std::move(stack), name_,
                                                 libtorch::torch_device(device_),
                                                 /*may_fuse=*/!keeps_state_);
@@ -239,7 +240,21 @@ std::vector<TrainingOperator> ScriptModule::training_operators() const {
   }
 }
 
+bool ScriptModule::scores_at_places() const {
+  return impl_->optimized && impl_->optimized->scores_at_places();
+}
+
+// No input of a data set is of truth values.
+at::Tensor ScriptModule::take_places(Tensors& inputs) const {
+  const bool has_them = scores_at_places() && inputs.back().scalar_type() == at::kBool;
+  if (!has_them) return {};
+  auto places = std::move(inputs.back());
+  inputs.pop_back();
+  return places;
+}
+
 Tensors ScriptModule::run(Tensors inputs) {
+  const graph_optimizer::ScoredPlaces only(take_places(inputs));
   return guarded([&] {
     if (impl_->optimized) return impl_->optimized->run(inputs);
     return impl_->module.forward(impl_->arguments.of(inputs));
@@ -248,12 +263,15 @@ Tensors ScriptModule::run(Tensors inputs) {
 
 Tensors ScriptModule::warm_up(Tensors inputs) {
   if (!impl_->optimized) return run(std::move(inputs));
+  take_places(inputs);  // ways of running it are compared by all scores
   return guarded([&] { return impl_->optimized->warm_up(inputs); });
 }
 
-std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& inputs) {
+std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& given) {
   // On GPUs batches stay whole.
   if (!impl_->optimized || device_.kind != DeviceKind::cpu) return std::nullopt;
+  auto inputs = given;
+  take_places(inputs);
   TriedSamples tried;
   tried.writes_over_inputs = impl_->writes_over_inputs;
   // The graph knows its scores as forward() returns them; tensors are taken out here.

@@ -11,6 +11,7 @@
 #include <ATen/core/ivalue.h>
 
 #include <tally/device/device.hpp>
+#include <tally/graph_optimizer/cpu_kernels.hpp>
 #include <tally/model/card.hpp>
 #include <tally/model/predictor.hpp>
 
@@ -54,7 +55,7 @@ class ScriptModule final : public Network {
   // Afterwards there are no parameters and no buffers, but for those that forward() writes to.
   // Where operators of training are active in it: Error(model), or nothing is folded into
   // convolutions and nothing compiled, so that it computes what its file says.
-  void freeze(TrainingMode mode, CpuKernels kernels);
+  void freeze(TrainingMode mode, const graph_optimizer::CpuOptions& options);
   // In the place of freeze(), after which weights stay parameters: it runs as its file says, under
   // torch's autocast to this type, whose list of operators is made for graphs that nobody folded.
   void autocast(TrainingMode mode, c10::ScalarType type);
@@ -66,9 +67,13 @@ class ScriptModule final : public Network {
   // Of a frozen one.
   const GraphAnalysis& analysis() const { return analysis_; }
 
+  // Of a frozen one: whether run() takes, behind its inputs, which places of the sequences are to
+  // be scored: a tensor of truth values [rows, places], without which all are (scored_places.hpp).
+  bool scores_at_places() const;
+
   Tensors run(Tensors inputs) override;
   Tensors warm_up(Tensors inputs) override;
-  std::optional<TriedSamples> try_samples(const Tensors& inputs) override;
+  std::optional<TriedSamples> try_samples(const Tensors& given) override;
   std::int64_t least_rows() const override;
   std::string form() const override;
   std::vector<std::string> notes() const override;
@@ -76,6 +81,7 @@ class ScriptModule final : public Network {
   std::vector<CpuKernels> other_kernels() const override;
 
  private:
+  at::Tensor take_places(Tensors& inputs) const;
   Tensors guarded(const std::function<c10::IValue()>& forward) const;
 
   struct Impl;

@@ -89,7 +89,8 @@ class TorchScriptModel final : public LoadedModelBase {
       // In the layout in which networks are trained, so that operators give torch's own bits.
       habits.fixed_layout = true;
     } else {
-      module->freeze(mode, options().cpu_kernels);
+      module->freeze(mode, {options().cpu_kernels, options().scores_at_places});
+      habits.scores_at_places = module->scores_at_places();
     }
     const auto& [training, determinism] = module->analysis();
     habits.determinism = determinism;
