@@ -6,9 +6,14 @@ set_target_properties(tally_program PROPERTIES
   INSTALL_RPATH_USE_LINK_PATH ON
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/tally")
 install(TARGETS tally_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-if(TARGET tally_cuda_graphs)
-  install(TARGETS tally_cuda_graphs LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tally)
+if(TARGET tally_openvino_engine)
+  set_target_properties(tally_openvino_engine PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN")
 endif()
+foreach(library IN ITEMS tally_cuda_graphs tally_openvino_engine)
+  if(TARGET ${library})
+    install(TARGETS ${library} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tally)
+  endif()
+endforeach()
 
 # Installs the file behind a shared library under the name the program looks for.
 function(tally_install_beside library)
@@ -51,7 +56,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
 install(FILES ${PROJECT_SOURCE_DIR}/data_tools/SCHEMA.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/data_tools)
 
 # The notices of the libraries that are in the program or beside it (docs/notices.md), as Debian's packages have them.
-foreach(package IN ITEMS libfmt-dev libgoogle-perftools-dev libisal-dev libspdlog-dev libssl-dev libunistring-dev
+foreach(package IN ITEMS libfmt-dev libgoogle-perftools-dev libisal-dev libprotozero-dev libspdlog-dev libssl-dev libunistring-dev
                          nlohmann-json3-dev)
   install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/notices
           RENAME ${package}.txt OPTIONAL)

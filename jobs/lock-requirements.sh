@@ -20,11 +20,11 @@ compile() {
 }
 
 # So that all can be installed together.
-compile data_tools/requirements.txt data_tools/requirements-dashboards.txt tests/requirements.txt --output-file "$all"
+compile data_tools/requirements{,-dashboards,-onnx}.txt tests/requirements.txt --output-file "$all"
 compile data_tools/requirements.txt --constraint "$all" --output-file data_tools/requirements.lock
 # The others are only installed beside that one, and need not repeat it.
 mapfile -t known < <(sed -n 's/^\([^= ]*\)==.*/--no-emit-package=\1/p' data_tools/requirements.lock | sort -u)
-for set in data_tools/requirements-dashboards tests/requirements; do
+for set in data_tools/requirements-{dashboards,onnx} tests/requirements; do
   compile "$set.txt" --constraint "$all" "${known[@]}" --output-file "$set.lock"
 done
 compile --no-deps jobs/requirements-cuda.txt --output-file jobs/requirements-cuda.lock

@@ -18,6 +18,7 @@
 #                   to 12.6 and PyTorch's wheels for it, in an environment of their own (as --any-wheels)
 #   --with-cuda     the same as --cuda 13
 #   --with-dashboards  also install the packages that data_tools/publish.py publishes to
+#   --with-openvino  also what reads and writes ONNX models: OpenVINO and its like (300 MB), and protozero
 #   --any-wheels    take the pinned versions of Python packages, but from any index or site, without comparing
 #                   their files with the hashes of the lock files
 #   --with-lint     also install the linters that .ci/run uses
@@ -45,7 +46,8 @@ parse_options() {
       --print) print=yes ;;
       --tests)
         target=all
-        wanted_packages+=(dashboards tests)
+        wanted_packages+=(dashboards onnx tests)
+        groups+=(onnx)
         ;;
       --preset)
         preset=${2:-}
@@ -62,6 +64,10 @@ parse_options() {
         [[ $cuda =~ ^(auto|12|13|none)$ ]] || die 2 "--cuda is '$cuda', expected auto, 12, 13 or none."
         ;;
       --with-dashboards) wanted_packages+=(dashboards) ;;
+      --with-openvino)
+        wanted_packages+=(onnx)
+        groups+=(onnx)
+        ;;
       --any-wheels) any_wheels=yes ;;
       --with-lint) groups+=(lint) ;;
       --with-slurm) groups+=(slurm) ;;

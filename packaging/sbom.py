@@ -36,6 +36,7 @@ KNOWN = (
     ("libunistring", "libunistring", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
     ("libboost", "boost", "BSL-1.0"),
     ("multiprecision", "boost", "BSL-1.0"),
+    ("pbf_reader", "protozero", "BSD-2-Clause"),
     ("libmpi", "openmpi", "BSD-3-Clause-Open-MPI"),
     ("libhdf5", "hdf5", "LicenseRef-HDF5"),
     ("nccl", "nccl", UNKNOWN),
@@ -57,6 +58,7 @@ INSIDE = {
     "Tcmalloc_LIBRARY": "",
     "nlohmann_json_DIR": "nlohmann_jsonConfig.cmake",
     "Nccl_INCLUDE_DIR": "nccl.h",
+    "Protozero_INCLUDE_DIR": "protozero/pbf_reader.hpp",
 }
 EXTRACTED = {
     "LicenseRef-HDF5": "The licence of HDF5, similar to BSD-3-Clause: https://www.hdfgroup.org/licenses",

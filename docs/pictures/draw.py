@@ -19,7 +19,7 @@ BANDS = {
         "tasks", "metrics", "diagnosis", "ordered_metrics", "model", "graph_optimizer", "weights", "data", "preprocess",
         "predictions", "resume", "comm",
     ],
-    "foundation": ["exact", "device", "libtorch", "hdf5", "trace", "plan", "digest", "config", "base"],
+    "foundation": ["exact", "device", "libtorch", "openvino", "hdf5", "trace", "plan", "digest", "config", "base"],
 }
 COLOURS = dict(zip(BANDS, ["#f6d5d5", "#fbe3d0", "#fdf3c9", "#dcebd9", "#d8e5f2"], strict=True))
 

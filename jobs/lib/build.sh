@@ -54,14 +54,21 @@ lock_build() {
   locked_build=$1
 }
 
+# openvino_beside TORCH: whether OpenVINO is in the environment, as TallyOpenvino.cmake records it.
+openvino_beside() {
+  if [[ -e $1/../openvino/cmake/OpenVINOConfig.cmake ]]; then echo there; else echo none; fi
+}
+
 # configure PRESET PYTHON CUDA: only where the folder is new or was configured for another place, environment or CUDA; a
 # changed CMakeLists.txt is ninja's business. A new folder compiles several bodies at a time, which takes less time.
 configure() {
-  local dir torch gpu=ON cuda_before='' unity early
+  local dir torch gpu=ON cuda_before='' unity early openvino onnx
   local -a fresh=(--fresh)
   dir=$(build_dir "$1")
   unity=$(cache_entry "$dir" TALLY_UNITY) || true
   early=$(cache_entry "$dir" TALLY_TORCH_LATER) || true
+  openvino=$(cache_entry "$dir" TALLY_OPENVINO_BESIDE) || true
+  onnx=$(cache_entry "$dir" TALLY_OPENVINO) || true
   if [[ $early != ON ]]; then
     cuda_before=$(cache_entry "$dir" TALLY_CUDA) || true
   elif [[ $(cache_entry "$dir" CMAKE_HOME_DIRECTORY) == "$tally_root" ]]; then
@@ -74,13 +81,13 @@ configure() {
     auto) gpu=${cuda_before:-AUTO} ;; # as the folder was configured before
   esac
   if [[ -e $dir/build.ninja && $cuda_before == "$gpu" && $(cache_entry "$dir" LibTorch_ROOT) == "$torch" &&
-    $(cache_entry "$dir" TALLY_PYTHON) == "$2" &&
+    $(cache_entry "$dir" TALLY_PYTHON) == "$2" && $(openvino_beside "$torch") == "${openvino:-none}" &&
     $(cache_entry "$dir" CMAKE_HOME_DIRECTORY) == "$tally_root" ]]; then
     return 0
   fi
   say "configuring $dir"
   quietly "cmake" cmake --preset "$1" "${fresh[@]}" -S "$tally_root" \
-    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2" "-DTALLY_CUDA=$gpu" "-DTALLY_UNITY=${unity:-ON}"
+    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2" "-DTALLY_CUDA=$gpu" "-DTALLY_UNITY=${unity:-ON}" "-DTALLY_OPENVINO=${onnx:-AUTO}"
 }
 
 # build PRESET TARGET PYTHON CUDA; with $print it says nothing but that it takes long, and why it failed.

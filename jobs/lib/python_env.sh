@@ -13,6 +13,7 @@
 declare -A requirements=(
   [requirements]=$tally_root/data_tools/requirements.txt
   [dashboards]=$tally_root/data_tools/requirements-dashboards.txt
+  [onnx]=$tally_root/data_tools/requirements-onnx.txt
   [tests]=$tally_root/tests/requirements.txt
 )
 wanted_packages=(requirements)

@@ -33,6 +33,11 @@ void hide_new_files_from_others() { ::umask(::umask(0) | S_IWGRP | S_IRWXO); }
 // H5PLset_loading_state() can forbid that; by this value it loads nothing.
 void keep_plugins_out_of_hdf5() { ::setenv("HDF5_PLUGIN_PRELOAD", "::", 1); }
 
+// oneTBB, OpenVINO's threads, opens libraries so that they find the C library's free() before the
+// program's, which has another malloc() (docs/decisions/039): memory of one would go to the other.
+// This variable, which it knows for sanitizers, makes it open them as others do.
+void have_one_allocator() { ::setenv("TBB_ENABLE_SANITIZERS", "1", 0); }
+
 }  // namespace
 
 void prepare_for_libraries() noexcept {
@@ -50,6 +55,7 @@ void prepare_process() {
   let_writes_fail();
   hide_new_files_from_others();
   keep_plugins_out_of_hdf5();
+  have_one_allocator();
 }
 
 }  // namespace tally::app

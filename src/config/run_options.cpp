@@ -35,7 +35,7 @@ constexpr std::int64_t kMaxReplicas = 100'000;
 OptionTable all_run_options(RunConfig& run, std::string& config_file) {
   const Presence must = Presence::required;
   return {
-      {kFiles, "model", "FILE", "TorchScript model, .pt or .ts, or .pt2 package", "",
+      {kFiles, "model", "FILE", "TorchScript .pt or .ts, package .pt2, .onnx, .xml", "",
        words(run.files.model), must},
       {kFiles, "model-sha256", "HEX", "end with code 4 if the model file has another digest", "",
        sha256_digits(run.files.model_sha256)},

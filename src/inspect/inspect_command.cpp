@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/console.hpp>
@@ -22,6 +23,7 @@
 #include <tally/hdf5/library.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/model/describe_model.hpp>
+#include <tally/model/files_beside.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/predictions/predictions_text.hpp>
 #include <tally/report/describe_report.hpp>
@@ -52,11 +54,14 @@ std::string begin_of(const std::string& path) {
   return begin;
 }
 
-// Refuses a text with a message of its own. Models and weights begin with bytes that no text has.
+// Refuses a text with a message of its own. Models and weights begin with bytes that no text has,
+// but those of OpenVINO.
 void refuse_text(const std::string& file) {
   const std::string begin = begin_of(file);
   const auto is_binary = [](unsigned char c) { return c < ' ' && (c < '\t' || c > '\r'); };
   if (begin.empty() || std::ranges::any_of(begin, is_binary)) return;
+  const auto bytes = std::as_bytes(std::span(begin.data(), begin.size()));
+  if (weights::probe(bytes) == weights::FileKind::openvino_xml) return;
   if (report::are_events(begin)) {
     throw Error(ErrorKind::usage,
                 format("'{}' holds the events of a run, a line of JSON each", printable(file)),
@@ -155,6 +160,20 @@ bool holds_weights(const std::string& file) {
          kind == FileKind::safetensors;
 }
 
+Lines describe_model_file(const std::string& file) {
+  const auto bytes = read_file(file, ErrorKind::usage, "file");
+  const auto names = model::files_beside({file, bytes});
+  std::vector<std::vector<std::byte>> contents;
+  std::vector<model::NamedBytes> beside;
+  for (const auto& name : names) {
+    const auto path = std::filesystem::path(file).parent_path() / name;
+    contents.push_back(
+        read_file(path.string(), ErrorKind::model, "file with weights of the model"));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) beside.push_back({names[i], contents[i]});
+  return model::describe_model({file, bytes}, beside);
+}
+
 // Describes every kind of file but a data set; empty for what may be one. Weights are looked for
 // first, because a checkpoint may also be a folder or the .json of an index.
 Lines describe(const config::InspectConfig& options) {
@@ -170,8 +189,7 @@ Lines describe(const config::InspectConfig& options) {
   }
   if (file.ends_with(".json")) return describe_json(file);
   refuse_text(file);
-  const auto bytes = read_file(file, ErrorKind::usage, "file");
-  return model::describe_model({file, bytes});
+  return describe_model_file(file);
 }
 
 }  // namespace

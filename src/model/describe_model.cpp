@@ -11,6 +11,7 @@
 
 #include "aoti/package.hpp"
 #include "model_error.hpp"
+#include "onnx/onnx_model.hpp"
 #include "tensor_conversion.hpp"
 #include "torchscript/script_module.hpp"
 
@@ -118,12 +119,27 @@ Lines describe_package(const NamedBytes& file) {
   return lines;
 }
 
+Lines describe_onnx(const NamedBytes& file, std::span<const NamedBytes> beside,
+                    std::string_view what) {
+  Lines lines{std::string(what)};
+  for (const auto& part : beside) {
+    lines.push_back(format("weights in: {}, {} bytes", printable(part.name), part.bytes.size()));
+  }
+  add_card(lines, card_of_onnx(file, beside));
+  return lines;
+}
+
 }  // namespace
 
-std::vector<std::string> describe_model(const NamedBytes& file) {
+std::vector<std::string> describe_model(const NamedBytes& file,
+                                        std::span<const NamedBytes> beside) {
   const auto kind = weights::probe(file.bytes);
   if (kind == weights::FileKind::torchscript) return describe_script(file);
   if (kind == weights::FileKind::aoti_package) return describe_package(file);
+  if (kind == weights::FileKind::onnx) return describe_onnx(file, beside, "ONNX model");
+  if (kind == weights::FileKind::openvino_xml) {
+    return describe_onnx(file, beside, "model of OpenVINO");
+  }
   throw model_refusal(file, kind);
 }
 

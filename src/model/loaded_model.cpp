@@ -9,6 +9,7 @@
 #include <tally/weights/file_kind.hpp>
 
 #include "aoti/aoti_model.hpp"
+#include "onnx/onnx_model.hpp"
 #include "torchscript/torchscript_model.hpp"
 
 namespace tally::model {
@@ -21,8 +22,10 @@ std::unique_ptr<LoadedModel> load_model(const NamedBytes& model, const Predictor
   at::set_num_threads(options.threads);
   try {
     // What the file holds decides, and not what it is called.
-    if (weights::probe(model.bytes) == weights::FileKind::aoti_package) {
-      return load_package(model, options);
+    const auto kind = weights::probe(model.bytes);
+    if (kind == weights::FileKind::aoti_package) return load_package(model, options);
+    if (kind == weights::FileKind::onnx || kind == weights::FileKind::openvino_xml) {
+      return load_onnx(model, options);
     }
     return load_torchscript(model, options);
   } catch (...) {

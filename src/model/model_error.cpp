@@ -77,15 +77,15 @@ Error model_refusal(const NamedBytes& file, FileKind kind) {
     case FileKind::safetensors:
       return error(file, format("is {}, not a model", description(kind)), kExport);
     case FileKind::hdf5:
-      return error(
-          file, "is an HDF5 file, not a model",
-          "A data set is given as --data; --model takes a TorchScript file or a .pt2 package.");
+      return error(file, "is an HDF5 file, not a model",
+                   "A data set is given as --data; --model takes a TorchScript file, a .pt2 "
+                   "package or an ONNX file.");
     default:
       if (is_cut_archive(bytes)) return error(file, unknown_content(bytes), kCopyAgain);
-      return error(
-          file,
-          format("{}; expected a TorchScript model or a .pt2 package", unknown_content(bytes)),
-          may_be_cut(bytes) ? kCopyAgain : "Export one with data_tools/export_model.py.");
+      return error(file,
+                   format("{}; expected a TorchScript model, a .pt2 package or an ONNX file",
+                          unknown_content(bytes)),
+                   may_be_cut(bytes) ? kCopyAgain : "Export one with data_tools/export_model.py.");
   }
 }
 

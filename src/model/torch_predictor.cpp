@@ -130,6 +130,8 @@ class TorchPredictor final : public Predictor {
   std::vector<std::string> argument_names() const override { return habits_.argument_names; }
   Determinism determinism() const override { return habits_.determinism; }
 
+  ModelFormat model_format() const override { return habits_.format; }
+
   std::string form() const override { return network_->form(); }
 
   std::vector<std::string> notes() const override {
@@ -226,12 +228,10 @@ class TorchPredictor final : public Predictor {
   Tensors arguments(std::span<const TensorView> inputs) {
     Tensors tensors;
     for (std::size_t i = 0; i < inputs.size(); ++i) tensors.push_back(argument(i, inputs[i]));
+    if (habits_.scores_at_places) tensors.push_back(take_places(tensors.front()));
     return tensors;
   }
-    if (habits_.scores_at_places) tensors.push_back(take_places(tensors.front()));
 
-  void check_output(std::size_t index, const at::Tensor& output, std::int64_t rows) const {
-    if (output.is_complex()) {
   // Of one batch; without score_only() all.
   at::Tensor take_places(const at::Tensor& tokens) {
     auto places = std::exchange(places_, {});
@@ -240,6 +240,8 @@ class TorchPredictor final : public Predictor {
                                                        : at::ones(shape, c10::ScalarType::Bool);
   }
 
+  void check_output(std::size_t index, const at::Tensor& output, std::int64_t rows) const {
+    if (output.is_complex()) {
       throw error(format("returned {} {}, expected floating-point scores or integers",
                          shape_text(output), dtype_name(output)));
     }
@@ -270,9 +272,9 @@ class TorchPredictor final : public Predictor {
   InputConventions habits_;
   device::Device device_;
   void* stream_;
+  at::Tensor places_;    // of the next batch that are to be scored; undefined: all
   at::Tensor excluded_;  // numbers of classes, on the device; undefined where there are none
   Tensors outputs_;      // what the last views point to
-  at::Tensor places_;    // of the next batch that are to be scored; undefined: all
 };
 
 }  // namespace

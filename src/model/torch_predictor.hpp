@@ -27,6 +27,7 @@ struct InputConventions {
   std::vector<std::string> argument_names = {};  // see Predictor::argument_names()
   Determinism determinism = {};                  // see Predictor::determinism()
   bool keeps_bfloat16 = false;                   // see PredictorOptions
+  ModelFormat format = ModelFormat::torchscript;
   // The network takes the places that are to be scored behind its inputs (ScriptModule).
   bool scores_at_places = false;
 };

@@ -145,6 +145,7 @@ std::string form_of(const EvaluationSession& session) {
   if (!session.config.files.predictions.empty()) return "saved predictions";
   if (card && card->package) return format("compiled package, {}", card->package->precision);
   const std::string form = session.model.predictor->form();
+  if (session.model.predictor->model_format() == model::ModelFormat::onnx) return "ONNX, " + form;
   return form.empty() ? "TorchScript" : "TorchScript, " + form;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include <tally/base/activity.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/current_work.hpp>
 #include <tally/base/error.hpp>
@@ -17,6 +18,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/model/card.hpp>
+#include <tally/model/files_beside.hpp>
 #include <tally/trace/span_recording.hpp>
 
 #include "broadcast_weights.hpp"
@@ -30,6 +32,12 @@ struct SharedFile {
   report::InputFile file;
 
   model::NamedBytes named() const { return {file.path, bytes}; }
+};
+
+// A model's file, and those that hold weights of it.
+struct SharedModel {
+  std::vector<SharedFile> files;  // the model's own first
+  report::InputFile input;        // of all: with several files the digest of one after the other
 };
 
 constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
@@ -47,6 +55,37 @@ SharedFile read_once(const comm::Communicator& comm, const std::string& path, st
       comm.broadcast(comm.is_root() ? digest::sha256_hex(shared.bytes) : std::string());
   shared.file = {path, checked_cast<std::int64_t>(shared.bytes.size()), digest};
   return shared;
+}
+
+report::InputFile joined(const std::vector<SharedFile>& files) {
+  report::InputFile all{files.front().file.path, 0, ""};
+  digest::Sha256 hash;
+  for (const auto& part : files) {
+    const ActivityScope step(Activity::step);
+    hash.update(part.bytes);
+    all.bytes += part.file.bytes;
+  }
+  all.digest = hash.hex();
+  return all;
+}
+
+// Collective. Files beside the model have the names by which it knows them.
+SharedModel read_model(const comm::Communicator& comm, const std::string& path) {
+  SharedModel model;
+  model.files.push_back(read_once(comm, path, "model"));
+  std::vector<std::string> beside;
+  comm::agree_on(comm, [&] { beside = model::files_beside(model.files.front().named()); });
+  for (const auto& name : beside) {
+    const auto file = (std::filesystem::path(path).parent_path() / name).string();
+    model.files.push_back(read_once(comm, file, "file with weights of the model"));
+    model.files.back().file.path = name;
+  }
+  model.input = model.files.front().file;
+  if (beside.empty()) return model;
+  if (comm.is_root()) model.input = joined(model.files);
+  model.input.bytes = comm.max(model.input.bytes);
+  model.input.digest = comm.broadcast(model.input.digest);
+  return model;
 }
 
 // Collective. Reads <model>.json where rank 0 sees one.
@@ -89,7 +128,7 @@ std::unique_ptr<model::LoadedModel> load_on_all(const comm::Communicator& comm,
                                                 const config::RunConfig& config,
                                                 const std::string& task,
                                                 const device::Stream& stream, OpenedModel& opened) {
-  const SharedFile model = read_once(comm, config.files.model, "model");
+  const SharedModel model = read_model(comm, config.files.model);
   const auto card = read_card_beside(comm, config.files.model);
   model::PredictorOptions options;
   options.threads = config.execution.threads;
@@ -98,20 +137,24 @@ std::unique_ptr<model::LoadedModel> load_on_all(const comm::Communicator& comm,
   options.precision = model::precision_from_name(config.execution.precision);
   options.tune = config.execution.tune;
   options.keeps_bfloat16 = task_traits(task).reads_bfloat16;
+  options.scores_at_places = task_traits(task).scores_at_places;
   options.weights_prefix = config.files.weights_prefix;
   options.allow_training_mode = config.execution.allow_training_mode;
   options.cuda_graphs = config.execution.cuda_graphs == "auto";
   options.cpu_kernels = config.execution.cpu_kernels == "torch" ? model::CpuKernels::torch
                                                                 : model::CpuKernels::automatic;
   if (card) options.card = card->named();
+  for (const auto& part : std::span(model.files).subspan(1)) {
+    options.files_beside.push_back(part.named());
+  }
   std::unique_ptr<model::LoadedModel> loaded;
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "load_model");
     require_digest("model-sha256", printable(format("model '{}'", config.files.model)),
-                   model.file.digest, config.files.model_sha256);
-    loaded = model::load_model(model.named(), options);
+                   model.input.digest, config.files.model_sha256);
+    loaded = model::load_model(model.files.front().named(), options);
   });
-  opened.model = model.file;
+  opened.model = model.input;
   if (card) opened.card_digest = card->file.digest;
   return loaded;
 }
@@ -137,7 +180,6 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
     opened.set = std::make_unique<data::DataSet>(
         config.files.data, is_task(config.scoring.task, TaskKind::predict) ? data::Targets::left_out
                                                                            : data::Targets::read);
-  options.scores_at_places = task_traits(task).scores_at_places;
     opened.file = {absolute_path(config.files.data), opened.set->info().file_bytes,
                    opened.set->identity()};
     opened.samples = opened.set->sample_identity();

@@ -115,7 +115,9 @@ Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
 
 bool runs_script_on_cpu(const EvaluationSession& session) {
   const auto& predictor = session.model.predictor;
-  const bool is_script = predictor && !(predictor->card() && predictor->card()->package);
+  const bool is_script = predictor &&
+                         predictor->model_format() == model::ModelFormat::torchscript &&
+                         !(predictor->card() && predictor->card()->package);
   // Autocast runs the module as its file says.
   const bool is_cast = session.config.execution.precision.starts_with("amp-");
   return is_script && !is_cast && session.hardware.device.kind == DeviceKind::cpu;

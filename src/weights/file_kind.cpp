@@ -41,6 +41,24 @@ FileKind probe_archive(const ByteSource& bytes) {
   return FileKind::other;
 }
 
+// An ONNX file begins with the version of its form, a small number in the first field of the
+// message; one of the message's other fields follows (onnx.proto).
+bool looks_like_onnx(const ByteSource& bytes) {
+  constexpr std::string_view kNextFields = "\x12\x1a\x22\x28\x32\x3a\x42\x72";
+  constexpr int kLastVersion = 31;  // 13 in 2026
+  if (bytes.size() < 3) return false;
+  const auto head = bytes.read(0, 3);
+  const auto text = as_text(head);
+  return text[0] == '\x08' && text[1] >= 1 && text[1] <= kLastVersion &&
+         kNextFields.find(text[2]) != std::string_view::npos;
+}
+
+bool looks_like_openvino(const ByteSource& bytes) {
+  const auto head = bytes.read(0, std::min<std::uint64_t>(bytes.size(), 256));
+  const auto text = as_text(head);
+  return text.starts_with("<?xml") && text.find("<net ") != std::string_view::npos;
+}
+
 // Bytes from 0x80 on may be of UTF-8; other encodings are not looked into.
 bool is_text(std::string_view head) {
   return std::all_of(head.begin(), head.end(), [](char c) {
@@ -65,6 +83,10 @@ std::string_view description(FileKind kind) {
       return "a safetensors file";
     case FileKind::hdf5:
       return "an HDF5 file";
+    case FileKind::onnx:
+      return "an ONNX model";
+    case FileKind::openvino_xml:
+      return "a model of OpenVINO (.xml)";
     case FileKind::other:
       return "of no known kind";
   }
@@ -76,6 +98,8 @@ FileKind probe(const ByteSource& bytes) {
   if (looks_like_legacy_checkpoint(bytes)) return FileKind::legacy_checkpoint;
   if (looks_like_safetensors(bytes)) return FileKind::safetensors;
   if (looks_like_hdf5(bytes)) return FileKind::hdf5;
+  if (looks_like_onnx(bytes)) return FileKind::onnx;
+  if (looks_like_openvino(bytes)) return FileKind::openvino_xml;
   return FileKind::other;
 }
 

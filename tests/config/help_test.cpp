@@ -25,7 +25,7 @@ TEST(Help, GroupsStandInOrderAndDefaultsComeFromTheStruct) {
   EXPECT_LT(help.find("Execution:"), help.find("Results:"));
   EXPECT_THAT(help, HasSubstr("--threads N                threads per rank"));
   EXPECT_THAT(help, HasSubstr("(default: 64MiB)"));
-  EXPECT_THAT(help, HasSubstr("TorchScript model, .pt or .ts, or .pt2 package; required"));
+  EXPECT_THAT(help, HasSubstr("TorchScript .pt or .ts, package .pt2, .onnx, .xml; required"));
 }
 
 TEST(Help, FitsNinetyColumns) {

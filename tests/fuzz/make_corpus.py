@@ -123,6 +123,18 @@ def write_arrays(scratch: Path) -> None:
     put("csv", "quoted.csv", '"cat","dog"\n"1","2"\n')
 
 
+def write_onnx(scratch: Path) -> None:
+    import foreign_onnx
+    import onnx
+
+    for name, model in {"dense": foreign_onnx.dense(), "branching": foreign_onnx.branching()}.items():
+        for parted in (False, True):
+            file = scratch / f"{name}.onnx"
+            onnx.save(model, file, save_as_external_data=parted, location="weights.bin", size_threshold=0, convert_attribute=True)
+            put("onnx_weights", f"{name}{'.parted' if parted else ''}", file)
+            (scratch / "weights.bin").unlink(missing_ok=True)
+
+
 def write_texts() -> None:
     boxes = [{"image_id": 7, "category_id": 2, "bbox": [1.5, 2, 30, 40.25], "score": 0.75, "segmentation": [[1, 2]]}]
     put("coco_results", "one.json", json.dumps(boxes))
@@ -175,6 +187,7 @@ def main() -> None:
         write_package(build, scratch)
         write_cards(build)
         write_arrays(scratch)
+        write_onnx(scratch)
         write_texts()
         write_chunks()
         write_records()

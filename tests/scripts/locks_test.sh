@@ -25,7 +25,7 @@ installs_only_what_they_hold() {
 # As jobs/lock-requirements.sh writes them: each package with hashes, and nothing that names an index.
 are_made_of_pins_and_hashes() {
   local lock
-  for lock in data_tools/requirements{,-dashboards}.lock tests/requirements.lock jobs/requirements-cuda.lock; do
+  for lock in data_tools/requirements{,-dashboards,-onnx}.lock tests/requirements.lock jobs/requirements-cuda.lock; do
     if grep -vE '^[a-z0-9-]+==[^ /]+( ; [^/]+)? \\$|^    --hash=sha256:[0-9a-f]{64}( \\)?$' "$project/$lock" >"$scratch/out"; then
       fail "$lock: $(head -n 3 "$scratch/out")"
     fi
@@ -35,7 +35,7 @@ are_made_of_pins_and_hashes() {
 
 agree_with_the_requirements() {
   local file pin
-  for file in data_tools/requirements{,-dashboards}.txt tests/requirements.txt jobs/requirements-cuda.txt; do
+  for file in data_tools/requirements{,-dashboards,-onnx}.txt tests/requirements.txt jobs/requirements-cuda.txt; do
     while read -r pin; do
       grep --quiet "^${pin//./\\.} " "$project/data_tools/requirements.lock" "$project/${file/%.txt/.lock}" ||
         fail "no lock has $pin of $file; run jobs/lock-requirements.sh"

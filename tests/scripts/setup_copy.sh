@@ -6,7 +6,7 @@
 copy=$scratch/"a project"
 mkdir -p "$copy/data_tools" "$copy/tests"
 cp -r "$project/jobs" "$copy"
-touch "$copy"/{data_tools/requirements,data_tools/requirements-dashboards,tests/requirements}.{txt,lock}
+touch "$copy"/{data_tools/requirements,data_tools/requirements-dashboards,data_tools/requirements-onnx,tests/requirements}.{txt,lock}
 export TALLY_ENV=$scratch/"my env" TMPDIR=$scratch
 unset CONDA_PREFIX CMAKE_PREFIX_PATH HDF5_ROOT HDF5_DIR
 

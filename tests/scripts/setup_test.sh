@@ -193,7 +193,7 @@ installs_more_packages_when_asked() {
   expect_exit 0 setup --no-build --with-dashboards
   expect_line "$scratch/out" "installing the Python packages of dashboards requirements into"
   expect_exit 0 setup --no-build --tests
-  expect_line "$scratch/out" "installing the Python packages of dashboards requirements tests into"
+  expect_line "$scratch/out" "installing the Python packages of dashboards onnx requirements tests into"
   expect_exit 0 setup --no-build --tests
   [[ ! -s $scratch/out ]] || fail "packages that are there were installed again: $(<"$scratch/out")"
   echo '# changed' >>"$copy/tests/requirements.lock"
@@ -202,7 +202,7 @@ installs_more_packages_when_asked() {
   expect_exit 5 setup --no-build --tests --no-install
   expect_line "$scratch/err" "lacks packages of: tests (data_tools/"
   expect_exit 0 setup --no-build --tests
-  expect_line "$scratch/out" "installing the Python packages of dashboards requirements tests into"
+  expect_line "$scratch/out" "installing the Python packages of dashboards onnx requirements tests into"
 }
 
 never_deletes_a_stranger_folder() {

@@ -9,7 +9,9 @@
 
 namespace tally::model {
 
-// One line a tensor or entry, for `tally inspect`; models and packages. Error(model).
-std::vector<std::string> describe_model(const NamedBytes& file);
+// One line a tensor or entry, for `tally inspect`; models and packages. `beside`: what
+// files_beside() names. Error(model).
+std::vector<std::string> describe_model(const NamedBytes& file,
+                                        std::span<const NamedBytes> beside = {});
 
 }  // namespace tally::model

@@ -52,9 +52,10 @@ class LoadedModel {
   virtual std::unique_ptr<Predictor> into_predictor() = 0;
 };
 
-// Loads a TorchScript model in evaluation mode and casts it, or loads a .pt2 package. Error(model)
-// for any other kind of file, naming it and what to do; for a package that was compiled for
-// something else. Error(environment) where the device or the LibTorch for it is not there.
+// Loads a TorchScript model in evaluation mode and casts it, or loads a .pt2 package, an
+// ONNX file or an .xml file of OpenVINO (with options.files_beside). Error(model) for any other
+// kind of file, naming it and what to do; for a package that was compiled for something else.
+// Error(environment) where the device or the LibTorch for it is not there.
 std::unique_ptr<LoadedModel> load_model(const NamedBytes& model, const PredictorOptions& options);
 
 // A predictor of the weights that are in the file.

@@ -25,6 +25,9 @@ struct NamedBytes {
   std::span<const std::byte> bytes;
 };
 
+// What kind of file a model is.
+enum class ModelFormat { torchscript, package, onnx };
+
 // What is known of a network's operators, on one device.
 struct Determinism {
   // Whether all of them give the same bits for the same inputs, those of varying_on_gpus aside.
@@ -90,6 +93,7 @@ class Predictor {
   virtual const std::optional<ModelCard>& card() const = 0;
   // What forward() calls what it is given, in order; empty where that is not known.
   virtual std::vector<std::string> argument_names() const { return {}; }
+  virtual ModelFormat model_format() const { return ModelFormat::torchscript; }
   // What was done to its operations, settled by the first batch: "Winograd F(2x2, 3x3),
   // oneDNN Graph", or empty.
   virtual std::string form() const { return {}; }
@@ -116,12 +120,14 @@ struct PredictorOptions {
   std::string weights_prefix;
   // Hands out outputs of bfloat16 as they are; else they are widened to float32.
   bool keeps_bfloat16 = false;
+  // The scores of sequences are read only where Predictor::score_only() says so.
+  bool scores_at_places = false;
   // Evaluate a model whose file was made in training mode, as the file says; refuse it otherwise.
   bool allow_training_mode = false;
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
-  // The scores of sequences are read only where Predictor::score_only() says so.
-  bool scores_at_places = false;
+  // What files_beside() names.
+  std::vector<NamedBytes> files_beside;
 };
 
 }  // namespace tally::model

@@ -19,6 +19,8 @@ enum class FileKind {
   legacy_checkpoint,  // torch.save before PyTorch 1.6
   safetensors,
   hdf5,
+  onnx,
+  openvino_xml,  // with its weights in a .bin of the same name
   other,
 };
 

@@ -63,6 +63,7 @@ class AotiModel final : public LoadedModelBase {
 
   std::unique_ptr<Predictor> make_predictor() override {
     InputConventions habits{card_, {}, /*fixed_layout=*/true, card_.package->channels_last, notes_};
+    habits.format = ModelFormat::package;
     // Its operators cannot be seen: which of them vary on a GPU shows only when they run.
     habits.determinism.draws_no_numbers = card_.training_mode && card_.training_mode->empty();
     habits.determinism.is_known =

@@ -246,8 +246,7 @@ bool ScriptModule::scores_at_places() const {
 
 // No input of a data set is of truth values.
 at::Tensor ScriptModule::take_places(Tensors& inputs) const {
-  const bool has_them = scores_at_places() && inputs.back().scalar_type() == at::kBool;
-  if (!has_them) return {};
+  if (!scores_at_places() || inputs.back().scalar_type() != at::kBool) return {};
   auto places = std::move(inputs.back());
   inputs.pop_back();
   return places;

@@ -150,6 +150,16 @@ class Maker:
         return Kind(self.given("package", path), "tiny.pt2", words, frozenset({MODEL}), _checked_everywhere(path),
                     starts_anew=True)  # fmt: skip
 
+    def onnx(self) -> Kind:
+        """Nothing in the file checks its weights: whatever can be read of it is a network."""
+        import foreign_onnx
+        import onnx
+
+        path = self.folder / "net.onnx"
+        onnx.save(foreign_onnx.images(small.HEIGHT, small.WIDTH, small.NUM_CLASSES), path)
+        words = ("evaluate", "--model", "{given}/net.onnx", "--data", str(self.data), "--output", "{output}")
+        return Kind(self.given("onnx", path), "net.onnx", words, frozenset({MODEL, NAN}), starts_anew=True)
+
     def card(self) -> Kind:
         path = self.folder / "bare.pt"
         small.save_model(small.TinyNet(), path)

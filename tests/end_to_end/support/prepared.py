@@ -116,6 +116,11 @@ class Prepared:
         words = [*self._export(network, "pt2"), "--weights", self.weights(network, ".pth"), "--precision", precision]
         return self._tool(f"{network}-{precision}-{device}.pt2", *words, "--device", device)
 
+    def onnx(self, network: str) -> Path:
+        """With its trained weights."""
+        words = [*self._export(network, "onnx"), "--weights", self.weights(network, ".pth")]
+        return self._tool(f"{network}.onnx", *words)
+
     def swappable_package(self, network: str) -> Path:
         """Compiled with random weights."""
         return self._tool(f"{network}-swappable.pt2", *self._export(network, "pt2"), "--swappable")
