@@ -18,7 +18,7 @@
 #                   to 12.6 and PyTorch's wheels for it, in an environment of their own (as --any-wheels)
 #   --with-cuda     the same as --cuda 13
 #   --with-dashboards  also install the packages that data_tools/publish.py publishes to
-#   --with-openvino  also what reads and writes ONNX models: OpenVINO and its like (300 MB), and protozero
+#   --with-openvino  also what reads and writes ONNX models: OpenVINO and its like (220 MB), and protozero
 #   --any-wheels    take the pinned versions of Python packages, but from any index or site, without comparing
 #                   their files with the hashes of the lock files
 #   --with-lint     also install the linters that .ci/run uses
