@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/comm/mpi_runtime.hpp>
 
-#include <dlfcn.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -13,10 +11,10 @@
 #include <tally/base/activity.hpp>
 #include <tally/base/fatal_signals.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/parse_number.hpp>
 
 #include "mpi_handles.hpp"
 #include "node_memory.hpp"
+#include "prepare_environment.hpp"
 
 namespace tally::comm {
 namespace {
@@ -28,11 +26,6 @@ constexpr std::chrono::milliseconds kSlurmReads{500};
 constexpr std::string_view kAdvice =
     "Start it with 'srun --mpi=pmix' (or another of 'srun --mpi=list') or with the mpirun of the "
     "MPI it was built with; TALLY_ALLOW_SEPARATE_JOBS=1 says that separate jobs are meant.";
-
-std::optional<int> number(const char* text) {
-  if (text == nullptr) return std::nullopt;
-  return parse_number<int>(text);
-}
 
 std::string sentence(std::string_view variable, int num_tasks) {
   return format(
@@ -51,12 +44,12 @@ std::optional<std::string> singleton_launch_problem(int world_size,
   }
   // These are the world size as the launcher of Open MPI, and those that speak PMI, made it.
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    const auto launched = number(get(variable));
+    const auto launched = number_in(get, variable);
     if (launched && *launched > 1) return sentence(variable, *launched);
     if (launched) return std::nullopt;
   }
   // Under mpirun it counts mpirun's daemons, so it is asked last.
-  const auto num_tasks = number(get("SLURM_STEP_NUM_TASKS"));
+  const auto num_tasks = number_in(get, "SLURM_STEP_NUM_TASKS");
   if (num_tasks && *num_tasks > 1) return sentence("SLURM_STEP_NUM_TASKS", *num_tasks);
   return std::nullopt;
 }
@@ -101,37 +94,20 @@ std::unique_ptr<Communicator> duplicate_world() {
   return std::make_unique<Communicator>(std::move(impl));
 }
 
-const char* environment(const char* variable) { return std::getenv(variable); }
-
-// UCX, below some MPI libraries, takes SIGSEGV and its like for itself when it is loaded, whatever
-// handles them already: it prints a stack, or waits in the dead process for a debugger
-// (ucs_debug_init() of its src/ucs/debug/debug.c; with "none" it sets no handlers at all). Open MPI
-// leaves handlers that came before its own alone (opal_util_register_stackhandlers()).
-void keep_ucx_from_signals() {
-  if (std::getenv("UCX_ERROR_SIGNALS") != nullptr) return;  // the user wants them
-  // An MPI that is linked with UCX has loaded it before the program began, which set its own
-  // handlers later. UCX would not read the variable any more, and warn of it on each rank.
-  if (void* library = ::dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD)) {
-    ::dlclose(library);
-    return;
-  }
-  ::setenv("UCX_HANDLE_ERRORS", "none", 0);
-}
-
 }  // namespace
 
 Runtime::Runtime(int* argc, char*** argv) : exceptions_at_start_(std::uncaught_exceptions()) {
   if (mpi_is_up()) {
     owner_ = Owner::host_program;
   } else {
-    keep_ucx_from_signals();
+    const EnvironmentOfMpiInit environment;
     int provided = 0;
     check_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread", 0);
     require_funneled(provided);
   }
   return_errors();
   world_ = duplicate_world();
-  if (const auto problem = singleton_launch_problem(world_->world_size(), environment)) {
+  if (const auto problem = singleton_launch_problem(world_->world_size(), environment_variable)) {
     world_.reset();
     if (owner_ == Owner::tally) MPI_Finalize();  // alone in its world: nobody to wait for
     throw Error(ErrorKind::environment, *problem);
