@@ -52,6 +52,11 @@ std::int64_t size_of_file(const Subject& subject) {
 // message. Where that text is another one, it is shown as it is.
 [[noreturn]] void fail_open(const Subject& subject, std::int64_t file_bytes) {
   const std::string reason = innermost_error();
+  // Of a foreign file HDF5 only says that a signature was not found; this message says what to do.
+  const htri_t is_hdf5 = H5Fis_hdf5(subject.path.c_str());
+  if (is_hdf5 == 0)
+    fail(subject, "", "is not an HDF5 file", "See what it is with 'tally inspect'.");
+  if (is_hdf5 < 0) fail(subject, "", format("cannot be read ({})", innermost_error()));
   unsigned long long found = 0, base = 0, expected = 0;
   if (std::sscanf(reason.c_str(),
                   "truncated file: eof = %llu, sblock->base_addr = %llu, "
@@ -67,13 +72,7 @@ File open_file(const Subject& subject, std::int64_t file_bytes) {
   const ActivityScope reading(Activity::read);
   const auto lock = lock_library();
   const Properties access = read_access(subject);
-  const std::string name = subject.path.string();
-  // For a foreign file HDF5 only says that a signature was not found; this message says what to do.
-  const htri_t is_hdf5 = H5Fis_hdf5(name.c_str());
-  if (is_hdf5 == 0)
-    fail(subject, "", "is not an HDF5 file", "See what it is with 'tally inspect'.");
-  if (is_hdf5 < 0) fail(subject, "", format("cannot be read ({})", innermost_error()));
-  File file(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()));
+  File file(H5Fopen(subject.path.c_str(), H5F_ACC_RDONLY, access.get()));
   if (!file) fail_open(subject, file_bytes);
   return file;
 }
