@@ -236,12 +236,14 @@ void check_key(const OptionTable& table, const std::string& key, std::string_vie
 
 }  // namespace
 
-Assignments from_file(const OptionTable& table, const std::string& path) {
+ConfigFile read_config_file(const std::string& path) { return {path, text_of(path)}; }
+
+Assignments from_file(const OptionTable& table, const ConfigFile& file) {
   Assignments result;
-  std::istringstream lines(text_of(path));
+  std::istringstream lines(file.text);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
-    const auto where = format("'{}':{}", printable(path), number);
+    const auto where = format("'{}':{}", printable(file.path), number);
     for (const auto& token : options_of(line, where)) {
       const auto& value = token.value.at(0);
       // The options that a report records may serve as a config file (docs/formats.md). Options

@@ -39,6 +39,9 @@ FromEnvironment from_environment(const OptionTable& table,
 // Lines `name = value`; a line that begins with `#`, blanks before it aside, is a comment, and a
 // `#` further on is refused. An empty value leaves an option whose default is empty at that.
 // Error(usage) with the file and its line.
-Assignments from_file(const OptionTable& table, const std::string& path);
+Assignments from_file(const OptionTable& table, const ConfigFile& file);
+
+// Error(usage) where it cannot be read or is no text.
+ConfigFile read_config_file(const std::string& path);
 
 }  // namespace tally::config

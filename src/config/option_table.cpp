@@ -136,25 +136,38 @@ void check_required(const OptionTable& table) {
   }
 }
 
+// Its name may come from a variable or from the command line, which wins.
+std::string path_of_config_file(const Assignments& variables, const Assignments& given) {
+  std::string path;
+  for (const auto* assignments : {&variables, &given}) {
+    for (const Assignment& assignment : *assignments) {
+      if (assignment.name == kConfigOption) path = assignment.value;
+    }
+  }
+  return path;
+}
+
 }  // namespace
+
+std::string config_file_path(const OptionTable& table, const std::vector<std::string>& arguments,
+                             const std::vector<std::string>& environment) {
+  return path_of_config_file(from_environment(table, environment).assignments,
+                             from_command_line(table, arguments));
+}
 
 std::vector<std::string> resolve(const OptionTable& table,
                                  const std::vector<std::string>& arguments,
-                                 const std::vector<std::string>& environment) {
+                                 const std::vector<std::string>& environment,
+                                 const ConfigFile& already_read) {
   const Assignments given = from_command_line(table, arguments);
   FromEnvironment variables = from_environment(table, environment);
-  Assignments over_file = variables.assignments;
-  // What is added later wins, as the command line wins over the environment.
-  over_file.insert(over_file.end(), given.begin(), given.end());
-
-  // The file is needed first, although it is the weakest source. Its name may come from a variable
-  // or from the command line, of which the latter stands behind and wins.
-  std::string file;
-  for (const Assignment& assignment : over_file) {
-    if (assignment.name == kConfigOption) file = assignment.value;
-  }
+  // The file is needed first, although it is the weakest source.
+  const std::string file = path_of_config_file(variables.assignments, given);
   // Each call writes over the fields that an earlier one has set.
-  if (!file.empty()) store(table, from_file(table, file));
+  if (!file.empty()) {
+    const bool is_read = file == already_read.path;
+    store(table, from_file(table, is_read ? already_read : read_config_file(file)));
+  }
   store(table, variables.assignments);
   store(table, given);
   check_required(table);

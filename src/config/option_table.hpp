@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <tally/config/config_file.hpp>
+
 namespace tally::config {
 
 enum class Presence { optional, required };
@@ -54,10 +56,17 @@ std::string options_help(const OptionTable& table);
 
 // Fills the fields that `table` is bound to, which hold their defaults: config file, then
 // environment, then command line, each over the one before. A wrong value is an error also where
-// another source overrides it. Returns the unknown TALLY_ variables. Error(usage).
+// another source overrides it. A config file is read unless it is `already_read`. Returns the
+// unknown TALLY_ variables. Error(usage).
 std::vector<std::string> resolve(const OptionTable& table,
                                  const std::vector<std::string>& arguments,
-                                 const std::vector<std::string>& environment);
+                                 const std::vector<std::string>& environment,
+                                 const ConfigFile& already_read = {});
+
+// The path of the config file that command line or environment name; empty where they name none.
+// Error(usage).
+std::string config_file_path(const OptionTable& table, const std::vector<std::string>& arguments,
+                             const std::vector<std::string>& environment);
 
 // All options as (name, text), in table order.
 std::vector<std::pair<std::string, std::string>> settings_of(const OptionTable& table);

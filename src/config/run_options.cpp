@@ -195,15 +195,24 @@ OptionTable all_run_options(RunConfig& run, std::string& config_file) {
 }
 
 Parsed parse_run_options(const std::vector<std::string>& arguments,
-                         const std::vector<std::string>& environment, RunKind kind) {
+                         const std::vector<std::string>& environment, RunKind kind,
+                         const ConfigFile& already_read) {
   Parsed parsed;
   std::string config_file;
   const OptionTable table = options_of(parsed.config, config_file, kind);
-  parsed.unknown_variables = resolve(table, arguments, environment);
+  parsed.unknown_variables = resolve(table, arguments, environment, already_read);
   // The settings are written from the fields and not as they were given: ranks compare them as
   // text, and one value must have one text.
   parsed.config.settings = settings_of(table);
   return parsed;
+}
+
+ConfigFile read_named_config_file(const std::vector<std::string>& arguments,
+                                  const std::vector<std::string>& environment, RunKind kind) {
+  RunConfig unused;
+  std::string also_unused;
+  const auto path = config_file_path(options_of(unused, also_unused, kind), arguments, environment);
+  return path.empty() ? ConfigFile{} : read_config_file(path);
 }
 
 std::string run_options_help(RunKind kind) {

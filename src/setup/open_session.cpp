@@ -15,6 +15,7 @@
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/config/config_file.hpp>
 #include <tally/config/run_options.hpp>
 #include <tally/evaluate/image_recipe_check.hpp>
 #include <tally/model/load_torch_libraries.hpp>
@@ -68,11 +69,26 @@ void require_output_to_resume(const config::FileOptions& files) {
   }
 }
 
+// Rank 0 reads the config file for all: a job of many ranks asks the file system once.
+config::ConfigFile share_config_file(const comm::Communicator& comm, config::RunKind kind,
+                                     const std::vector<std::string>& arguments) {
+  config::ConfigFile file;
+  comm::agree_on(comm, [&] {
+    if (!comm.is_root()) return;
+    file = config::read_named_config_file(arguments, environment_entries(), kind);
+  });
+  file.path = comm.broadcast(file.path);
+  file.text = comm.broadcast(file.text);
+  return file;
+}
+
 config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind kind,
                                 const std::vector<std::string>& arguments) {
+  const auto config_file = share_config_file(comm, kind, arguments);
   config::Parsed parsed;
   comm::agree_on(comm, [&] {
-    parsed = config::parse_run_options(arguments, environment_entries(), kind);
+    // A rank whose environment names another file reads that, and the settings are found to differ.
+    parsed = config::parse_run_options(arguments, environment_entries(), kind, config_file);
     require_output_to_resume(parsed.config.files);
   });
   for (const auto& variable : parsed.unknown_variables) {

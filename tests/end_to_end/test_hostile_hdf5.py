@@ -26,7 +26,10 @@ def run_in_session(tally: Program, *arguments: object, ranks: int | None = None)
 
 
 def processes_of(session: int) -> list[str]:
-    """But for ranks that have ended, whose launcher left them to others to wait for."""
+    """Those that still run, and probes that their rank did not wait for.
+
+    Ranks that have ended are left to their launcher, and probes of ranks that were killed to init.
+    """
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -34,8 +37,8 @@ def processes_of(session: int) -> list[str]:
         except OSError:  # it has ended
             continue
         # Behind its name, which may hold anything.
-        state, _parent, _group, of_session = content.rpartition(")")[2].split()[:4]
-        if of_session == str(session) and (state != "Z" or "(tally-probe)" in content):
+        state, parent, _group, of_session = content.rpartition(")")[2].split()[:4]
+        if of_session == str(session) and (state != "Z" or ("(tally-probe)" in content and parent != "1")):
             found.append(content)
     return found
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <tally/config/config_file.hpp>
+
 namespace tally::config {
 
 // The batch size is to be found by trying.
@@ -133,10 +135,16 @@ struct Parsed {
 // Resolves options in this order of precedence: command line, environment (TALLY_BATCH_SIZE),
 // config file (--config FILE, lines `batch-size = 32`), default. `arguments` are those behind the
 // subcommand; `environment` holds "NAME=value" entries. Error(usage) names the option, the value
-// and where it came from; an unknown option names the nearest known one.
+// and where it came from; an unknown option names the nearest known one. A config file is read
+// unless it is `already_read`.
 Parsed parse_run_options(const std::vector<std::string>& arguments,
-                         const std::vector<std::string>& environment,
-                         RunKind kind = RunKind::model);
+                         const std::vector<std::string>& environment, RunKind kind = RunKind::model,
+                         const ConfigFile& already_read = {});
+
+// Reads the config file that the command line or the environment names, if they name one: one rank
+// of a job does so, for all. Error(usage).
+ConfigFile read_named_config_file(const std::vector<std::string>& arguments,
+                                  const std::vector<std::string>& environment, RunKind kind);
 
 // The options' part of the help of `tally evaluate` and `check`, `score`, or `watch`.
 std::string run_options_help(RunKind kind = RunKind::model);
