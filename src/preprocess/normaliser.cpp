@@ -7,11 +7,11 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/thread_team.hpp>
 #include <tally/preprocess/normaliser.hpp>
 
 #include "float_to_16_bits.hpp"
 #include "pixel_conversion.hpp"
-#include "thread_team.hpp"
 
 namespace tally::preprocess {
 namespace {

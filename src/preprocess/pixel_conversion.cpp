@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "thread_team.hpp"
+#include <tally/base/thread_team.hpp>
 
 namespace tally::preprocess {
 namespace {

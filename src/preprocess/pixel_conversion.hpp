@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdint>
 
-namespace tally::preprocess {
-
+namespace tally {
 class ThreadTeam;
+}
+
+namespace tally::preprocess {
 
 inline constexpr std::int64_t kLevels = 256;
 inline constexpr int kMaxChannels = 3;

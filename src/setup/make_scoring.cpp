@@ -67,6 +67,7 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
                      // Saved predictions have no spans and no logits of answers.
                      .has_margins = config.files.predictions.empty(),
                      .class_names = info.class_names};
+  options.threads = config.execution.threads;
   options.are_saved = !config.files.predictions.empty();
   options.answer_limits = {.max_tokens = config.answers.max_length,
                            .num_best = config.answers.n_best};

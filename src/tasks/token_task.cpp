@@ -21,7 +21,8 @@ class TokenScorer : public BatchScorer {
  public:
   TokenScorer(const TokenConfig& config, const device::Device& device)
       : config_(config),
-        pass_({config.options.outputs, config.options.metrics.ignore_index.value()}),
+        pass_({config.options.outputs, config.options.metrics.ignore_index.value()},
+              device.kind == DeviceKind::cpu ? config.options.threads : 1),
         stats_(device),
         targets_(device) {}
 

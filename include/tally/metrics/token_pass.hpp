@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
+#include <tally/base/thread_team.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/metrics/output_kind_and_conventions.hpp>
@@ -34,9 +36,10 @@ struct TokenStatistics {
 // scores: [>= num_sequences, places, vocabulary] float32 or bfloat16, which counts as the float32
 // of the same value, on the CPU, unit stride along the vocabulary. labels: [>= num_sequences,
 // places] int32 or int64: tokens that the vocabulary has (the reader has checked them), or the
-// ignored index. Error(internal) for others.
+// ignored index. Error(internal) for others. The threads of `team` share the places, which changes
+// no bit.
 void compute_token_statistics(const TensorView& scores, const TensorView& labels,
-                              std::int64_t num_sequences, const TokenRules& rules,
+                              std::int64_t num_sequences, const TokenRules& rules, ThreadTeam& team,
                               TokenStatistics& stats);
 
 // Statistics of one batch on their way from the device to the host. Readable once the stream has
@@ -59,7 +62,8 @@ class BatchTokens {
 
 class TokenPass {
  public:
-  explicit TokenPass(const TokenRules& rules) : rules_(rules) {}
+  // `threads` share the work on a CPU.
+  explicit TokenPass(const TokenRules& rules, int threads = 1);
 
   // Enqueues the pass, and the statistics' way to the host. Scores and labels as above, on the
   // stream's device. The batch that `stats` had before has landed.
@@ -68,6 +72,7 @@ class TokenPass {
 
  private:
   TokenRules rules_;
+  std::unique_ptr<ThreadTeam> team_;
 };
 
 }  // namespace tally::metrics

@@ -13,6 +13,10 @@
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
 
+namespace tally {
+class ThreadTeam;
+}
+
 namespace tally::preprocess {
 
 struct Normalisation {
@@ -22,8 +26,6 @@ struct Normalisation {
   std::string channels;      // "RGB", "BGR" or "L"
   bool operator==(const Normalisation&) const = default;
 };
-
-class ThreadTeam;
 
 class Normaliser {
  public:

@@ -45,6 +45,8 @@ struct TaskOptions {
   // Whether what it takes to count a sample again (subgroups, resampling) is kept until after the
   // loop. Scores are kept where a metric needs their order.
   bool keep_rows = false;
+  // Threads that share the pass over the scores of tokens on a CPU.
+  int threads = 1;
   // Whether outputs are what predictions.h5 holds, not what a model returned.
   bool are_saved = false;
   // Multiclass, where several classes may be right for a sample: the one with the best score counts

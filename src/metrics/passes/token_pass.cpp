@@ -2,6 +2,7 @@
 #include <tally/metrics/token_pass.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
@@ -60,35 +61,67 @@ std::span<const float> scores_at(const TensorView& scores, std::int64_t sequence
   return widened;
 }
 
-}  // namespace
-
-std::span<const TokenRecord> TokenStatistics::sequence(std::int64_t i) const {
-  return std::span(rows).subspan(to_size(i * num_places), to_size(num_places));
-}
-
-void compute_token_statistics(const TensorView& scores, const TensorView& labels,
-                              std::int64_t num_sequences, const TokenRules& rules,
-                              TokenStatistics& stats) {
-  check_form(scores, labels, num_sequences, DeviceKind::cpu);
-  stats.num_places = scores.shape[1];
-  stats.wrong_kind_sequence.reset();
-  stats.rows.assign(to_size(num_sequences * stats.num_places), {});
-  const ScoreRules row_rules{.kind = rules.kind};
+// What one thread keeps while it goes over its places.
+struct PartOfPlaces {
   std::vector<float> widened;
-  for (std::int64_t i = 0; i < std::ssize(stats.rows); ++i) {
+  std::int64_t first_of_wrong_kind = std::numeric_limits<std::int64_t>::max();
+  std::exception_ptr failure;
+};
+
+struct EveryPlace {
+  std::int64_t first;
+  std::int64_t step;
+};
+
+void score_places(const TensorView& scores, const TensorView& labels, const TokenRules& rules,
+                  EveryPlace places, PartOfPlaces& part, TokenStatistics& stats) {
+  const ScoreRules row_rules{.kind = rules.kind};
+  for (std::int64_t i = places.first; i < std::ssize(stats.rows); i += places.step) {
     // A place is a sample whose classes are the vocabulary and whose label is the token.
     MulticlassRecord row;
     row.label = label_at(labels, i);
     // Scores of places that are not scored (context, padding) may be anything and are not read.
     if (row.label == rules.ignore_index) continue;
-    const std::int64_t sequence = i / stats.num_places;
-    const auto of_place = scores_at(scores, sequence, i % stats.num_places, widened);
+    const auto of_place =
+        scores_at(scores, i / stats.num_places, i % stats.num_places, part.widened);
     if (!compute_row_statistics(of_place, row_rules, row)) {
-      stats.wrong_kind_sequence = sequence;
+      part.first_of_wrong_kind = i;
       return;
     }
     stats.rows[to_size(i)] = token_row(row);
   }
+}
+
+}  // namespace
+
+void compute_token_statistics(const TensorView& scores, const TensorView& labels,
+                              std::int64_t num_sequences, const TokenRules& rules, ThreadTeam& team,
+                              TokenStatistics& stats) {
+  check_form(scores, labels, num_sequences, DeviceKind::cpu);
+  stats.num_places = scores.shape[1];
+  stats.wrong_kind_sequence.reset();
+  stats.rows.assign(to_size(num_sequences * stats.num_places), {});
+  std::vector<PartOfPlaces> parts(to_size(team.size()));
+  // Places that count lie together, so that the threads take turns.
+  team.run(team.size(), [&](std::int64_t first) {
+    PartOfPlaces& part = parts[to_size(first)];
+    try {
+      score_places(scores, labels, rules, {first, team.size()}, part, stats);
+    } catch (...) {
+      part.failure = std::current_exception();
+    }
+  });
+  for (const auto& part : parts) {
+    if (part.failure) std::rethrow_exception(part.failure);
+  }
+  const auto first = std::ranges::min_element(parts, {}, &PartOfPlaces::first_of_wrong_kind);
+  if (first->first_of_wrong_kind < std::ssize(stats.rows)) {
+    stats.wrong_kind_sequence = first->first_of_wrong_kind / stats.num_places;
+  }
+}
+
+std::span<const TokenRecord> TokenStatistics::sequence(std::int64_t i) const {
+  return std::span(rows).subspan(to_size(i * num_places), to_size(num_places));
 }
 
 const TokenStatistics& BatchTokens::stats() {
@@ -104,11 +137,14 @@ const TokenStatistics& BatchTokens::stats() {
   return stats_;
 }
 
+TokenPass::TokenPass(const TokenRules& rules, int threads)
+    : rules_(rules), team_(std::make_unique<ThreadTeam>(threads)) {}
+
 void TokenPass::enqueue(std::int64_t num_sequences, const TensorView& scores,
                         const TensorView& labels, const device::Stream& stream,
                         BatchTokens& stats) const {
   if (stream.device().kind == DeviceKind::cpu) {
-    return compute_token_statistics(scores, labels, num_sequences, rules_, stats.stats_);
+    return compute_token_statistics(scores, labels, num_sequences, rules_, *team_, stats.stats_);
   }
   check_form(scores, labels, num_sequences, stream.device().kind);
   stats.stats_.num_places = scores.shape[1];

@@ -120,7 +120,8 @@ class TokenClassificationScorer : public BatchScorer {
  public:
   TokenClassificationScorer(const TokenClassificationConfig& config, const device::Device& device)
       : config_(config),
-        pass_({config.options.outputs, config.options.metrics.ignore_index.value()}),
+        pass_({config.options.outputs, config.options.metrics.ignore_index.value()},
+              device.kind == DeviceKind::cpu ? config.options.threads : 1),
         stats_(device),
         labels_(device),
         sequences_(config.tags) {}

@@ -20,6 +20,12 @@ using testing::ElementsAre;
 constexpr std::int64_t kIgnored = -100;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+void compute(const TensorView& scores, const TensorView& labels, std::int64_t num_sequences,
+             TokenStatistics& stats, OutputKind kind = OutputKind::logits, int threads = 1) {
+  ThreadTeam team(threads);
+  compute_token_statistics(scores, labels, num_sequences, {kind, kIgnored}, team, stats);
+}
+
 // Sequences of random scores, a third of whose places are scored.
 struct Sequences {
   explicit Sequences(std::int64_t count, std::int64_t num_places = 5, std::int64_t vocabulary = 11)
@@ -38,9 +44,9 @@ struct Sequences {
   TensorView labels_view() {
     return contiguous_view(labels.data(), DType::i64, {shape[0], shape[1]});
   }
-  TokenStatistics examine(OutputKind kind = OutputKind::logits) {
+  TokenStatistics examine(OutputKind kind = OutputKind::logits, int threads = 1) {
     TokenStatistics stats;
-    compute_token_statistics(scores_view(), labels_view(), shape[0], {kind, kIgnored}, stats);
+    compute(scores_view(), labels_view(), shape[0], stats, kind, threads);
     return stats;
   }
   float* at(std::int64_t sequence, std::int64_t place) {
@@ -133,13 +139,34 @@ TEST(TokenPass, MarksPlacesWithoutFiniteScores) {
   EXPECT_FALSE(stats.wrong_kind_sequence);
 }
 
+TEST(TokenPass, ThreadsChangeNoBit) {
+  Sequences given(13, 7, 301);
+  given.at(5, 2)[9] = kNan;
+  given.labels[5 * 7 + 2] = 4;
+  const TokenStatistics alone = given.examine();
+  EXPECT_EQ(
+      scored_of(alone.rows).size(),
+      std::size_t(std::ranges::count_if(given.labels, [](auto label) { return label >= 0; })));
+  for (const int threads : {2, 3, 5, 200}) {
+    const TokenStatistics shared = given.examine(OutputKind::logits, threads);
+    ASSERT_EQ(shared.rows.size(), alone.rows.size());
+    for (std::size_t i = 0; i < alone.rows.size(); ++i) {
+      EXPECT_EQ(shared.rows[i].scored, alone.rows[i].scored);
+      EXPECT_EQ(shared.rows[i].finite, alone.rows[i].finite);
+      EXPECT_EQ(shared.rows[i].loss, alone.rows[i].loss);
+      EXPECT_EQ(shared.rows[i].rank, alone.rows[i].rank);
+      EXPECT_EQ(shared.rows[i].prediction, alone.rows[i].prediction);
+    }
+  }
+}
+
 TEST(TokenPass, ReadsNarrowLabelsAndSomeOfTheSequences) {
   Sequences given(6);
   const TokenStatistics all = given.examine();
   std::vector<std::int32_t> narrow(given.labels.begin(), given.labels.end());
   const TensorView labels = contiguous_view(narrow.data(), DType::i32, {6, 5});
   TokenStatistics stats;
-  compute_token_statistics(given.scores_view(), labels, 4, {OutputKind::logits, kIgnored}, stats);
+  compute(given.scores_view(), labels, 4, stats);
   ASSERT_EQ(stats.rows.size(), 20U);
   for (std::size_t i = 0; i < stats.rows.size(); ++i) {
     EXPECT_EQ(stats.rows[i].scored, all.rows[i].scored);
@@ -158,17 +185,19 @@ TEST(TokenPass, ReadsBFloat16AsTheFloatOfThatValue) {
   halves[5] = 0x7fc0;  // NaN
   given.scores[5] = kNan;
   given.labels[0] = 3;
-  TokenStatistics stats;
-  compute_token_statistics(contiguous_view(halves.data(), DType::bf16, given.shape),
-                           given.labels_view(), 6, {OutputKind::logits, kIgnored}, stats);
   const auto expected = given.examine().rows;
-  ASSERT_EQ(stats.rows.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(stats.rows[i].loss, expected[i].loss);
-    EXPECT_EQ(stats.rows[i].rank, expected[i].rank);
-    EXPECT_EQ(stats.rows[i].finite, expected[i].finite);
+  for (const int threads : {1, 3}) {
+    TokenStatistics stats;
+    compute(contiguous_view(halves.data(), DType::bf16, given.shape), given.labels_view(), 6, stats,
+            OutputKind::logits, threads);
+    ASSERT_EQ(stats.rows.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(stats.rows[i].loss, expected[i].loss);
+      EXPECT_EQ(stats.rows[i].rank, expected[i].rank);
+      EXPECT_EQ(stats.rows[i].finite, expected[i].finite);
+    }
+    EXPECT_FALSE(stats.rows[0].finite);
   }
-  EXPECT_FALSE(stats.rows[0].finite);
 }
 
 TEST(TokenPass, NamesTheFirstSequenceOfAnotherKind) {
@@ -176,7 +205,9 @@ TEST(TokenPass, NamesTheFirstSequenceOfAnotherKind) {
   for (float& score : given.scores) score = -1;
   given.labels = {0, 0, 0, 0, 0, 0, 0, kIgnored};
   given.at(2, 1)[0] = given.at(3, 0)[0] = 0.5f;
-  EXPECT_EQ(given.examine(OutputKind::log_probabilities).wrong_kind_sequence, 2);
+  for (const int threads : {1, 2, 3, 20}) {
+    EXPECT_EQ(given.examine(OutputKind::log_probabilities, threads).wrong_kind_sequence, 2);
+  }
   EXPECT_FALSE(given.examine().wrong_kind_sequence);
 }
 
@@ -184,8 +215,7 @@ TEST(TokenPass, RefusesOtherForms) {
   Sequences given(2, 3, 4);
   const auto refuse = [&](const TensorView& scores, const TensorView& labels) {
     TokenStatistics stats;
-    EXPECT_THROW(compute_token_statistics(scores, labels, 2, {OutputKind::logits, kIgnored}, stats),
-                 Error);
+    EXPECT_THROW(compute(scores, labels, 2, stats), Error);
   };
   TensorView scores = given.scores_view(), labels = given.labels_view();
   labels.shape[1] = 2;

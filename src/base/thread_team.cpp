@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thread_team.hpp"
+#include <tally/base/thread_team.hpp>
 
 #include <latch>
 
@@ -8,7 +8,7 @@
 
 #include <tally/base/checked_cast.hpp>
 
-namespace tally::preprocess {
+namespace tally {
 
 struct ThreadTeam::Others {
   explicit Others(int count) : threads(to_size(count)) {}
@@ -35,4 +35,4 @@ void ThreadTeam::run(std::int64_t parts, const std::function<void(std::int64_t)>
   ended.wait();
 }
 
-}  // namespace tally::preprocess
+}  // namespace tally

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-namespace tally::preprocess {
+namespace tally {
 
 // The calling thread and others, which sleep between two calls of run().
 class ThreadTeam {
@@ -26,4 +26,4 @@ class ThreadTeam {
   std::unique_ptr<Others> others_;  // none for a team of one
 };
 
-}  // namespace tally::preprocess
+}  // namespace tally
