@@ -81,6 +81,13 @@ void warm_up(const data::DataSetInfo& info, std::int64_t batch_size,
   warm_up_batch(info, batch_size, bindings, predictor, task, stream);
 }
 
+void run_batch(const data::DataSetInfo& info, std::int64_t batch_size,
+               std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
+               const device::Stream& stream) {
+  const ZeroBatch batch(info, batch_size, bindings, stream);
+  score(batch, predictor.predict(batch.inputs()), batch_size, task, stream);
+}
+
 void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
                   std::span<InputBinding> bindings, model::Predictor& predictor,
                   const tasks::Task& task, const device::Stream& stream,

@@ -109,8 +109,12 @@ std::string digest_class(const EvaluationSession& session) {
   line("samples", session.plan.grid->num_samples());
   line("weights key", session.config.files.weights_key);
   line("outputs", name(session.scoring.outputs));
-  // These lines are there only where the option is given, so that other runs keep their class.
+  // These lines are there only where the option is given, or the data set's lengths decide it, so
+  // that other runs keep their class.
   if (const auto& by = session.config.scoring.classes_by; by != "auto") line("classes by", by);
+  if (const auto length = session.execution.sequence_length; length != 0) {
+    line("compiled for sequences of", length);
+  }
   if (const auto& valid = session.scoring.valid_classes_digest; !valid.empty()) {
     line("valid classes", valid);
   }

@@ -131,6 +131,7 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
 // Finds out whether model and data set fit each other, which neither of them shows alone.
 void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   // Notes are added last, because warm-up and tuning may both change how the predictor runs.
+  choose_sequence_length(comm, session);
   warm_up(comm, session, notes);
   tune(comm, session, notes);
   notes.add(session.execution.inputs->notes);

@@ -136,7 +136,7 @@ void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& not
   }
   if (!session.config.execution.tune) return;
   const trace::Span span(trace::Kind::step, "tune");
-  const auto& info = session.data.set->info();
+  const auto info = warm_up_info(session);
   const auto size = session.execution.batch_size;
   auto& bindings = session.execution.inputs->bindings;
   const auto& stream = *session.hardware.stream;

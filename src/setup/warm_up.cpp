@@ -11,12 +11,14 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/data/length_buckets.hpp>
 #include <tally/evaluate/input_mapping.hpp>
 #include <tally/evaluate/warm_up_with_zeros.hpp>
 #include <tally/session/comparability.hpp>
 #include <tally/session/with_model_in_errors.hpp>
 #include <tally/trace/span_recording.hpp>
 
+#include "batch_size_and_read_threads.hpp"
 #include "broadcast_weights.hpp"
 
 namespace tally::app {
@@ -49,6 +51,29 @@ std::optional<std::int64_t> size_that_runs(const EvaluationSession& session) {
   return std::nullopt;
 }
 
+// Whether batches are cut to their longest sequence, and their length decides how often the model
+// is tried. Packages and ONNX models are compiled for any length, and a GPU takes little time.
+bool is_tried_by_length(const EvaluationSession& session) {
+  Notes of_others;
+  return session.hardware.device.kind == DeviceKind::cpu &&
+         session.model.predictor->model_format() == model::ModelFormat::torchscript &&
+         batches_per_block(session, of_others) > 1;
+}
+
+void warm_up_model(EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  auto& bindings = session.execution.inputs->bindings;
+  auto& predictor = *session.model.predictor;
+  auto& task = *session.scoring.task;
+  const auto& stream = *session.hardware.stream;
+  const auto size = session.execution.batch_size;
+  evaluate::warm_up(warm_up_info(session), size, bindings, predictor, task, stream);
+  // The longest batch that there may be shows here what it would do in the middle of the loop.
+  if (session.execution.sequence_length != 0) {
+    evaluate::run_batch(info, size, bindings, predictor, task, stream);
+  }
+}
+
 void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
   comm::agree_on(comm, [&] {
     with_model_in_errors(session, [&] {
@@ -58,9 +83,7 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
       // with it.
       *session.execution.inputs = inputs_for(session, session.execution.batch_size);
       try {
-        evaluate::warm_up(session.data.set->info(), session.execution.batch_size,
-                          session.execution.inputs->bindings, *session.model.predictor,
-                          *session.scoring.task, *session.hardware.stream);
+        warm_up_model(session);
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::model) throw;
         const auto size = size_that_runs(session);
@@ -90,6 +113,26 @@ void agree_on_form(const comm::Communicator& comm, EvaluationSession& session, N
 }
 
 }  // namespace
+
+data::DataSetInfo warm_up_info(const EvaluationSession& session) {
+  data::DataSetInfo info = session.data.set->info();
+  if (session.execution.sequence_length == 0) return info;
+  for (auto* columns : {&info.columns.inputs, &info.columns.targets}) {
+    for (auto& column : *columns) {
+      if (column.padding) column.row_shape.front() = session.execution.sequence_length;
+    }
+  }
+  return info;
+}
+
+void choose_sequence_length(const comm::Communicator& comm, EvaluationSession& session) {
+  if (!is_tried_by_length(session)) return;
+  std::int64_t length = 0;
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) length = data::typical_length(*session.data.set, num_samples(session));
+  });
+  session.execution.sequence_length = comm.max(length);  // the others have 0
+}
 
 void warm_up(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   run_zeros(comm, session);

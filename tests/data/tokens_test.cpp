@@ -143,6 +143,27 @@ TEST_F(Tokens, LabelsAreCutWithTheInputs) {
   EXPECT_EQ(batch->targets[1].shape, Shape{4});
 }
 
+TEST_F(Tokens, TheTypicalLengthIsTheMedianOrTheMost) {
+  const auto found = [&](const std::vector<std::size_t>& lengths, std::int64_t num_samples = 0) {
+    TokenFile file = document_file();
+    file.places = 30;
+    file.rows.clear();
+    for (const std::size_t length : lengths) {
+      file.rows.push_back({.unit = 0, .labels = std::vector<std::int64_t>(length, 1)});
+    }
+    DataSet data_set = open(file);
+    return typical_length(data_set, num_samples > 0 ? num_samples : std::ssize(lengths));
+  };
+  EXPECT_EQ(found({30, 2, 9, 11, 30}), 16);  // 11, rounded up
+  EXPECT_EQ(found({8, 2, 8}), 8);
+  EXPECT_EQ(found({30, 3, 30, 4}), 30);             // half have the most
+  EXPECT_EQ(found({29, 29, 29, 2}), 30);            // rounded up to no more than there are
+  EXPECT_EQ(found({9, 9, 30, 30, 30, 30}, 3), 16);  // of the first three
+  std::vector<std::size_t> many(4096, 9);
+  many.insert(many.end(), 5000, 30);
+  EXPECT_EQ(found(many), 16);  // by the first ones
+}
+
 TEST_F(Tokens, ChoicesOfQuestionsAreRead) {
   for (const std::int64_t rows_per_block : {0, 1, 64}) {
     TokenFile file = choice_file();

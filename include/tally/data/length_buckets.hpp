@@ -7,12 +7,19 @@
 #include <vector>
 
 #include <tally/data/batch_reader.hpp>
+#include <tally/data/data_set.hpp>
 
 namespace tally::data {
 
 // Sequences of a batch are cut to the longest of them, rounded up to a multiple of this: kernels
 // are made for such sizes.
 inline constexpr std::int64_t kLengthMultiple = 8;
+
+// The length that a model is made ready for where batches have many. Where at least half of the
+// first samples (`num_samples`, at most 4096) have the most that the column allows, it is that;
+// else the median of their lengths, rounded up as those of batches are. The data set has lengths,
+// of which these are read. Throws what reading throws.
+std::int64_t typical_length(DataSet& set, std::int64_t num_samples);
 
 // Takes blocks of samples, sorts each by length (ties: by index) and hands them out in batches, the
 // shortest first. What a batch holds depends on data set, batch size and block alone. Blocks are

@@ -24,6 +24,12 @@ void warm_up(const data::DataSetInfo& info, std::int64_t batch_size,
              std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
              const device::Stream& stream);
 
+// One batch of zeros through preparation, a model that is warm for others, and task: so that what
+// sequences longer than those of the warm-up do to them shows before the loop.
+void run_batch(const data::DataSetInfo& info, std::int64_t batch_size,
+               std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
+               const device::Stream& stream);
+
 // Scores a batch of zeros with each scorer, into counts that are thrown away. Scorers then have the
 // memory for any batch of this size, also of texts, of which none is longer than the zeros.
 void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,

@@ -106,6 +106,8 @@ struct Hardware {
 // How the predictor runs. Only warm_up.hpp's functions change it, but for the batch size.
 struct Execution {
   std::int64_t batch_size = 0;  // in force
+  // The length of the sequences that the model is warmed up with; 0: the stored length.
+  std::int64_t sequence_length = 0;
   // How columns of the data set become inputs of the model. Behind a pointer because the loop
   // writes to its buffers, though the session is constant to it.
   std::unique_ptr<evaluate::InputMapping> inputs = std::make_unique<evaluate::InputMapping>();

@@ -6,12 +6,21 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
+#include <tally/data/data_set.hpp>
 #include <tally/model/cpu_execution_settings.hpp>
 #include <tally/session/notes.hpp>
 #include <tally/session/session.hpp>
 #include <tally/weights/checkpoint.hpp>
 
 namespace tally::app {
+
+// Collective. Chooses the length of the sequences that the model is warmed up with: the typical one
+// (data::typical_length) of TorchScript on a CPU whose batches are cut to their longest sequence,
+// else the stored one. The session has its model, data set and batch size.
+void choose_sequence_length(const comm::Communicator& comm, EvaluationSession& session);
+
+// The data set as it would be if its sequences were stored in that length.
+data::DataSetInfo warm_up_info(const EvaluationSession& session);
 
 // Collective. Finds out which input goes where and runs one batch of zeros, by which each predictor
 // settles how it runs; then whether it gives the same scores twice (comparability.hpp). Throws

@@ -43,7 +43,26 @@ TensorView gathered(const TensorView& block, const SlotField& field, std::int64_
   return view;
 }
 
+// Up to the next multiple, but not beyond what is stored.
+std::int64_t length_of_batch(std::int64_t longest, const DataSetInfo& info) {
+  const std::int64_t rounded = (longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
+  return std::min(rounded, info.columns.lengths->range->most);
+}
+
 }  // namespace
+
+std::int64_t typical_length(DataSet& set, std::int64_t num_samples) {
+  constexpr std::int64_t kMostSamples = 4096;
+  const DataSetInfo& info = set.info();
+  std::vector<std::int32_t> lengths(to_size(std::min(num_samples, kMostSamples)));
+  set.read_rows(*info.columns.lengths, 0, std::ssize(lengths),
+                std::as_writable_bytes(std::span(lengths)));
+  // Of an even number of samples the longer one of the middle: where half have the most, it is
+  // that.
+  const auto middle = lengths.begin() + std::ssize(lengths) / 2;
+  std::ranges::nth_element(lengths, middle);
+  return length_of_batch(*middle, info);
+}
 
 LengthBuckets::LengthBuckets(BatchReader& blocks, const DataSetInfo& info, std::int64_t batch_size,
                              std::int64_t batches_per_block,
@@ -83,10 +102,8 @@ const Batch* LengthBuckets::next() {
 void LengthBuckets::fill(Batch& batch, std::span<std::byte> slot) const {
   const std::int64_t count = std::min(batch_size_, block_->samples.count - num_taken_);
   const auto rows = std::span(by_length_).subspan(to_size(num_taken_), to_size(count));
-  // Rows are sorted, so the last one is the longest. Rounding up must not go beyond what is stored.
-  const std::int64_t longest = lengths_of(*block_)[to_size(rows.back())];
-  const std::int64_t rounded = (longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
-  const std::int64_t length = std::min(rounded, info_.columns.lengths->range->most);
+  // Rows are sorted, so the last one is the longest.
+  const std::int64_t length = length_of_batch(lengths_of(*block_)[to_size(rows.back())], info_);
 
   // Batches have the numbers that they have in the grid of batches, of which a block is several.
   batch.index = block_->index * batches_per_block_ + num_taken_ / batch_size_;
