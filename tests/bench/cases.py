@@ -36,8 +36,10 @@ class Cases:
             rng = np.random.default_rng(0)
             with DataSetWriter(path, task="multiclass", num_classes=CLASSES, num_samples=num_samples,
                                checksums=checksums, overwrite=True) as out:  # fmt: skip
-                images = rng.integers(0, 256, (num_samples, side, side, 3), dtype=np.uint8)
-                out.add_image("image", height=side, width=side, encoding=IMAGENET, data=images)
+                images = out.add_image("image", height=side, width=side, encoding=IMAGENET)
+                for first in range(0, num_samples, 512):  # a set of ImageNet's size does not fit into memory
+                    count = min(512, num_samples - first)
+                    images.append(rng.integers(0, 256, (count, side, side, 3), dtype=np.uint8))
                 out.add_target("label", rng.integers(0, CLASSES, num_samples))
         return path
 

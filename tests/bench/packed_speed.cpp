@@ -4,8 +4,8 @@
 //
 //   packed_speed FILE COLUMN BATCH ROUNDS
 //
-// For each round a line with the bytes of COLUMN per second of: H5Dread of batch after batch, Tally
-// on 1 thread, on 2 threads.
+// For each round a line with the bytes of COLUMN per second of: H5Dread of batch after batch, the
+// codec alone (all chunks inflated in memory on one thread), Tally on 1 thread, on 2 threads.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -16,6 +16,7 @@
 #include <tally/base/error.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
+#include <tally/digest/inflate.hpp>
 #include <tally/hdf5/reader.hpp>
 
 namespace {
@@ -27,6 +28,27 @@ double seconds_of_hdf5(const hdf5::Dataset& rows, std::int64_t batch) {
   const Stopwatch watch;
   for (std::int64_t first = 0; first < rows.info().num_rows(); first += batch) {
     rows.read_rows(first, std::min(batch, rows.info().num_rows() - first), slot);
+  }
+  return watch.elapsed_s();
+}
+
+// The chunks as they are stored, which deflate alone has packed.
+std::vector<std::vector<std::byte>> packed_chunks(const hdf5::Dataset& rows) {
+  std::int64_t count = 1;
+  for (const std::int64_t along : rows.info().chunk_grid()) count *= along;
+  std::vector<std::vector<std::byte>> chunks(to_size(count));
+  for (std::int64_t chunk = 0; chunk < count; ++chunk) {
+    rows.read_raw_chunk(chunk, chunks[to_size(chunk)]);
+  }
+  return chunks;
+}
+
+double seconds_of_codec(const hdf5::Dataset& rows,
+                        const std::vector<std::vector<std::byte>>& chunks) {
+  std::vector<std::byte> out(to_size(rows.info().chunk_shape.at(0) * rows.info().row_bytes()));
+  const Stopwatch watch;
+  for (const auto& chunk : chunks) {
+    if (!digest::inflate_zlib(chunk, out)) throw Error(ErrorKind::dataset, "a chunk is damaged");
   }
   return watch.elapsed_s();
 }
@@ -50,8 +72,10 @@ int run(const std::vector<std::string>& words) {
   const std::int64_t batch = std::stoll(words.at(2));
   for (int round = 0; round < std::stoi(words.at(3)); ++round) {
     const hdf5::Dataset rows = file.dataset("/inputs/" + words.at(1));  // with an empty cache
+    const auto chunks = packed_chunks(rows);
     const double bytes = static_cast<double>(rows.info().num_rows() * rows.info().row_bytes());
-    std::printf("%.6g", bytes / seconds_of_hdf5(rows, batch));
+    std::printf("%.6g %.6g", bytes / seconds_of_hdf5(rows, batch),
+                bytes / seconds_of_codec(rows, chunks));
     for (const int threads : {1, 2}) {
       std::printf(" %.6g", bytes / seconds_of_tally(words.at(0), batch, threads));
     }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measurements that are programs of their own, built by the target tally_bench."""
 
+import itertools
+import os
 import statistics
 import subprocess
 import sys
@@ -42,11 +44,32 @@ def read_speed(build: Path, data: Path, batch: int, rounds: int) -> list[object]
     ]
 
 
+def read_together(build: Path, data: Path, batch: int, way: str, processes: int, cached: bool) -> dict[str, float]:
+    """GB/s of all processes, each reading its part of the file: by Tally, or by pread and CRC-32C."""
+    with h5py.File(data) as file:
+        column = file["/inputs/image"]
+        offset, rows, row_bytes = column.id.get_offset(), column.shape[0], column[0].nbytes
+    with data.open("rb") as file:
+        if cached:
+            while file.read(2**24):
+                pass
+        else:  # pages that were not written yet would stay
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    bounds = [rank * rows // processes for rank in range(processes + 1)]
+    words = [build / "tests" / "bench" / "read_speed", data, "image", offset, batch, 3, way]
+    running = [subprocess.Popen(list(map(str, [*words, first, last])), env=environment(), stdout=subprocess.PIPE, text=True)
+               for first, last in itertools.pairwise(bounds)]  # fmt: skip
+    seconds = [float(process.communicate()[0]) for process in running]
+    return {"gb_per_s": rows * row_bytes / max(seconds) / 1e9}
+
+
 def packed_speed(build: Path, data: Path, batch: int, rounds: int) -> list[object]:
-    """GB/s of H5Dread, and of Tally on 1 and 2 threads; the latter two as multiples of H5Dread's."""
+    """GB/s of H5Dread, of the codec alone on one thread, and of Tally on 1 and 2 threads; Tally on 1 thread as a
+    multiple of the first two, on 2 threads of H5Dread."""
     found = list(_rows(build / "tests" / "bench" / "packed_speed", data, "image", batch, rounds))
     speeds = [statistics.median(column) / 1e9 for column in zip(*found, strict=True)]
-    return [*speeds, *(statistics.median(row[i] / row[0] for row in found) for i in (1, 2))]
+    return [*speeds, *(statistics.median(row[i] / row[j] for row in found) for i, j in ((2, 0), (2, 1), (3, 0)))]
 
 
 def forward_memory(build: Path, case: Case) -> tuple[float, float]:

@@ -2,15 +2,18 @@
 // Times reading a column: what a run does for each batch, and pread into the same buffers.
 //
 //   read_speed FILE COLUMN OFFSET BATCH SLOTS ROUNDS
+//   read_speed FILE COLUMN OFFSET BATCH SLOTS WAY FIRST LAST
 //
 // OFFSET is where the column's rows begin in the file. For each round a line with the bytes per
 // second of: Tally's read, pread, pread and CRC-32C of each of the column's checksum blocks (0
-// where it has none).
+// where it has none). The second form reads the rows from FIRST until before LAST in one WAY,
+// "tally", "pread" or "checked", and prints the seconds it took.
 #include <fcntl.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,18 +30,21 @@ using namespace tally;
 
 using ReadBatch = std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte>)>;
 
-// All rows, batch after batch, into slots that are used in turn.
-double bytes_per_s(const data::DataSet& set, const data::ColumnInfo& column, std::int64_t batch,
-                   std::vector<std::vector<std::byte>>& slots, const ReadBatch& read) {
-  const std::int64_t rows = set.info().num_samples;
+struct Rows {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+// Batch after batch, into slots that are used in turn.
+double seconds(Rows rows, std::int64_t row_bytes, std::int64_t batch,
+               std::vector<std::vector<std::byte>>& slots, const ReadBatch& read) {
   std::size_t turn = 0;
   const Stopwatch watch;
-  for (std::int64_t first = 0; first < rows; first += batch) {
-    const std::int64_t count = std::min(batch, rows - first);
-    read(first, count,
-         std::span(slots[turn++ % slots.size()]).first(to_size(count * column.row_bytes())));
+  for (std::int64_t first = rows.first; first < rows.last; first += batch) {
+    const std::int64_t count = std::min(batch, rows.last - first);
+    read(first, count, std::span(slots[turn++ % slots.size()]).first(to_size(count * row_bytes)));
   }
-  return static_cast<double>(rows * column.row_bytes()) / watch.elapsed_s();
+  return watch.elapsed_s();
 }
 
 void pread_all(int file, std::int64_t offset, std::span<std::byte> out) {
@@ -72,12 +78,22 @@ int run(const std::vector<std::string>& words) {
       seen = digest::crc32c(out.subspan(at, std::min(block, out.size() - at)));
     }
   };
+  const auto time = [&](Rows rows, const ReadBatch& read) {
+    return seconds(rows, column.row_bytes(), batch, slots, read);
+  };
+  if (words.size() == 8) {
+    const std::map<std::string, ReadBatch> ways{
+        {"tally", by_tally}, {"pread", by_pread}, {"checked", with_checksums}};
+    std::printf("%.6g\n",
+                time({std::stoll(words.at(6)), std::stoll(words.at(7))}, ways.at(words.at(5))));
+    return 0;
+  }
+  const Rows all{0, set.info().num_samples};
+  const auto bytes = static_cast<double>(all.last * column.row_bytes());
   for (int round = 0; round < std::stoi(words.at(5)); ++round) {
-    const double ours = bytes_per_s(set, column, batch, slots, by_tally);
-    const double plain = bytes_per_s(set, column, batch, slots, by_pread);
-    const double checked = column.rows_per_checksum == 0
-                               ? 0.0
-                               : bytes_per_s(set, column, batch, slots, with_checksums);
+    const double ours = bytes / time(all, by_tally);
+    const double plain = bytes / time(all, by_pread);
+    const double checked = column.rows_per_checksum == 0 ? 0.0 : bytes / time(all, with_checksums);
     std::printf("%.6g %.6g %.6g\n", ours, plain, checked);
   }
   return 0;

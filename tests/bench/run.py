@@ -5,9 +5,9 @@
     python tests/bench/run.py --build build --data-dir DIR --output FOLDER
 
 Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: shares, forward, roofline,
-command, read, packed, metrics, memory, gather, texts, progress, detection, documents, watch, known_networks, families,
-drawn_networks, imitated_avx2 (the last four need tests/bench/requirements.txt; `--networks` takes only some of theirs). Tables of
-networks take hours: what is measured is kept in FOLDER/measured.jsonl, and a second run of the same program on the same machine goes on from there. Ratios are
+command, read, storage (7.5 GB in the cache folder), packed, metrics, memory, gather, texts, progress, detection, documents, questions,
+watch, known_networks, families, drawn_networks, imitated_avx2 (documents, questions and the last four need tests/bench/requirements.txt; `--networks`
+takes only some of theirs). Tables of networks take hours: what is measured is kept in FOLDER/measured.jsonl, and a second run of the same program on the same machine goes on from there. Ratios are
 medians over rounds in which both sides ran next to each other.
 """
 

@@ -109,10 +109,25 @@ def read(setup: Setup) -> Table:
     return table
 
 
+def storage(setup: Setup) -> Table:
+    """A file of ImageNet's size, which a run reads once."""
+    table = Table("storage", "Reading 50,000 images of 224 x 224 with checksums (7.5 GB), batches of 64: GB/s of all processes",
+                  ["page cache", "processes", "Tally", "pread and CRC-32C", "Tally / pread and CRC-32C"])  # fmt: skip
+    data = setup.cases.random_images(50_000)
+    for cached in (True, False):
+        for processes in (1, 2):
+            ways = {way: functools.partial(programs.read_together, setup.build, data, 64, way, processes, cached)
+                    for way in ("tally", "checked")}  # fmt: skip
+            found = in_turn(ways, setup.rounds)
+            table.rows.append(["warm" if cached else "cold", processes, *(median(one, "gb_per_s") for one in found.values()),
+                               spread_of_ratio(found["tally"], found["checked"], "gb_per_s")])  # fmt: skip
+    return table
+
+
 def packed(setup: Setup) -> Table:
     table = Table("packed", "Reading compressed images of 224 x 224 (gzip 1) in batches, from the page cache: GB/s",
-                  ["images per chunk", "batch", "H5Dread", "Tally, 1 thread", "Tally, 2 threads",
-                   "1 thread / H5Dread", "2 threads / H5Dread"])  # fmt: skip
+                  ["images per chunk", "batch", "H5Dread", "inflate alone, 1 thread", "Tally, 1 thread", "Tally, 2 threads",
+                   "1 thread / H5Dread", "1 thread / inflate alone", "2 threads / H5Dread"])  # fmt: skip
     for rows_per_chunk in (1, 64):
         for batch in (32, 256):
             data = setup.cases.packed_images(1500, rows_per_chunk)
@@ -193,5 +208,5 @@ def progress(setup: Setup) -> Table:
 
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
     one.__name__: one
-    for one in (shares, forward, roofline, command, read, packed, metrics, memory, gather, texts, progress)
+    for one in (shares, forward, roofline, command, read, storage, packed, metrics, memory, gather, texts, progress)
 }

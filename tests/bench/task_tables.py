@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from cases import ROOT
-from commands import Case, Layout, allocator, environment, timed
+from commands import Layout, environment, timed
 from rounds import in_turn, median, median_ratio
 from table import Table
 from tables import Setup
+from text_tables import TEXT_BENCHMARKS
 
 HERE = Path(__file__).resolve().parent
 IMAGES, CLASSES = 5000, 80  # of COCO's validation set
-LENGTH, STRIDE = 512, 256  # tokens of a window, and from one to the next
 COCO_FIGURES = ("ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large",
                 "ar1", "ar10", "ar100", "ar_small", "ar_medium", "ar_large")  # fmt: skip
 
@@ -84,52 +84,6 @@ def detection(setup: Setup) -> Table:
     return table
 
 
-def _language_model(folder: Path) -> tuple[Path, Path]:
-    """GPT-2 with half of its layers, of random weights: a folder of transformers, and TorchScript."""
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    torch.manual_seed(0)
-    GPT2LMHeadModel(GPT2Config(n_layer=6)).eval().save_pretrained(folder / "gpt2")
-    _tool("export_model.py", "--model", f"hf:{folder / 'gpt2'}", "--output", folder / "gpt2.pt")
-    return folder / "gpt2", folder / "gpt2.pt"
-
-
-def documents(setup: Setup) -> Table:
-    """Perplexity of documents by windows that overlap."""
-    table = Table("documents", f"GPT-2 of 6 layers, texts of 400 to 3600 bytes, windows of {LENGTH} tokens every {STRIDE}: windows per second",
-                  ["ranks x threads", "Tally", "Hugging Face's loop, 2 threads", "Tally / Hugging Face", "relative difference of the losses"])  # fmt: skip
-    source = (ROOT / "docs" / "metrics.md").read_text(encoding="ascii", errors="ignore")
-    texts = [source[700 * i :][: 400 * (i % 9 + 1)] for i in range(18)]
-    text_file, lines, data = (setup.folder / name for name in ("texts.json", "texts.jsonl", "texts.h5"))
-    text_file.write_text(json.dumps(texts))
-    lines.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts)))
-    _tool("prepare_text.py", "--input", lines, "--tokenizer", "bytes", "--max-length", LENGTH, "--stride", STRIDE, "--output", data)
-    theirs, ours = _language_model(setup.folder)
-
-    def tally(layout: Layout) -> dict[str, float]:
-        figures = setup.tally.run(Case("gpt2", ours, data, 2), layout)
-        report = json.loads((setup.folder / "tally" / "report.json").read_text())
-        windows = report["samples"]["evaluated"]
-        return {"per_s": windows / figures["loop_s"], "loss": report["metrics"]["loss"]["value"]}
-
-    def hugging_face() -> dict[str, float]:
-        command = [sys.executable, HERE / "huggingface_perplexity.py", theirs, text_file, LENGTH, STRIDE]
-        out, _ = timed(command, environment(OMP_NUM_THREADS="2", LD_PRELOAD=str(allocator())))
-        return json.loads(out.splitlines()[-1])
-
-    layouts = {str(layout): layout for layout in (Layout(1, 2), Layout(2, 1))}
-    works: dict[str, Callable[[], dict[str, float]]] = {
-        name: (lambda layout=layout: tally(layout)) for name, layout in layouts.items()
-    }
-    found = in_turn(works | {"theirs": hugging_face}, setup.rounds)
-    rival = found.pop("theirs")
-    for name, figures in found.items():
-        difference = abs(figures[0]["loss"] / rival[0]["loss"] - 1)
-        table.rows.append([name, median(figures, "per_s"), median(rival, "per_s"),
-                           median_ratio(figures, rival, "per_s"), difference])  # fmt: skip
-    return table
-
-
 def watch(setup: Setup) -> Table:
     """What a checkpoint takes beyond its loop, while the model and the data set stay loaded."""
     table = Table("watch", "ResNet-18, 1,536 random images of 224 x 224, 5 checkpoints: seconds for each after the first",
@@ -161,4 +115,4 @@ def watch(setup: Setup) -> Table:
     return table
 
 
-TASK_BENCHMARKS: dict[str, Callable[[Setup], Table]] = {one.__name__: one for one in (detection, documents, watch)}
+TASK_BENCHMARKS: dict[str, Callable[[Setup], Table]] = {one.__name__: one for one in (detection, watch)} | TEXT_BENCHMARKS
