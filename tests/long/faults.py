@@ -153,7 +153,9 @@ class Cell:
             yield from self._after_power_cut(attempt, run, at, self._ranks(number))
             return
         if not self.fault.kills or run.code in (0, STOPPED):
-            yield from problems_of_run(run, self.scenario, self.kind, self._letters[at - 1 : at], attempt)
+            # How often progress is kept depends on the machine, and so do the numbers of what comes after it.
+            letter = attempt.letter_of(at) or self._letters[at - 1 : at]
+            yield from problems_of_run(run, self.scenario, self.kind, letter, attempt)
         elif run.errors:
             yield f"an error after a kill: {run.stderr}"
         yield from problems_of_end(attempt, self._ranks(number), number % 4 == 0)

@@ -160,6 +160,11 @@ class Attempt:
         assert run.code == (STOPPED if stop else 0), run.stderr
         return (self.place.folder / "passed").read_text()
 
+    def letter_of(self, at: int) -> str:
+        """Of the operation that was struck, as the run itself has counted; empty where it did not come so far."""
+        passed = self.place.folder / "passed"
+        return passed.read_text()[at - 1 : at] if passed.exists() else ""
+
     def left_over(self) -> list[str]:
         names = ("spill", *LEFT_IN)
         return [f"{name}/{path.name} is left" for name in names for path in (self.place.folder / name).iterdir()]
