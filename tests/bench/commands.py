@@ -57,6 +57,11 @@ def timed(command: list[object], env: dict[str, str]) -> tuple[str, float]:
     return ended.stdout, wall_s
 
 
+def tool(name: str, *words: object) -> None:
+    """Runs a script of data_tools."""
+    timed([sys.executable, HERE.parents[1] / "data_tools" / name, *words], environment())
+
+
 class Tally:
     def __init__(self, program: Path, folder: Path) -> None:
         self.program, self.folder = program, folder

@@ -3,15 +3,13 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
-from cases import ROOT
-from commands import Layout, environment, timed
+from commands import Layout, environment, timed, tool
 from rounds import in_turn, median, median_ratio
 from table import Table
 from tables import Setup
@@ -21,11 +19,6 @@ HERE = Path(__file__).resolve().parent
 IMAGES, CLASSES = 5000, 80  # of COCO's validation set
 COCO_FIGURES = ("ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large",
                 "ar1", "ar10", "ar100", "ar_small", "ar_medium", "ar_large")  # fmt: skip
-
-
-def _tool(name: str, *words: object) -> None:
-    command = [sys.executable, ROOT / "data_tools" / name, *words]
-    subprocess.run(list(map(str, command)), check=True, capture_output=True)
 
 
 def _coco_files(folder: Path) -> tuple[Path, Path]:
@@ -62,7 +55,7 @@ def detection(setup: Setup) -> Table:
                   ["ranks", "tally score", "pycocotools", "pycocotools / Tally", "largest difference of the 12 figures"])  # fmt: skip
     annotations, results = _coco_files(setup.folder)
     data, output = setup.folder / "coco.h5", setup.folder / "scored"
-    _tool("prepare_coco.py", "--input", annotations, "--no-images", "--output", data)
+    tool("prepare_coco.py", "--input", annotations, "--no-images", "--output", data)
 
     def score(ranks: int) -> dict[str, float]:
         shutil.rmtree(output, ignore_errors=True)

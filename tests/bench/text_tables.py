@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from cases import ROOT
-from commands import Case, Layout, allocator, environment, timed
+from commands import Case, Layout, allocator, environment, timed, tool
 from rounds import in_turn, median, median_ratio
 from table import Table
 from tables import Setup
@@ -22,10 +22,6 @@ RIVALS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "eager": "trans
 Work = Callable[[], dict[str, float]]
 
 
-def _tool(name: str, *words: object) -> None:
-    timed([sys.executable, ROOT / "data_tools" / name, *words], environment())
-
-
 class Model:
     """Of transformers with random weights, and written for Tally and for ONNX."""
 
@@ -35,7 +31,7 @@ class Model:
         torch.manual_seed(0)
         make().eval().save_pretrained(self.folder)
         for form, file in (("torchscript", self.script), ("onnx", self.onnx)):
-            _tool("export_model.py", "--model", f"hf:{self.folder}", "--format", form, "--output", file)
+            tool("export_model.py", "--model", f"hf:{self.folder}", "--format", form, "--output", file)
 
     def tally(self, data: Path, batch: int, layout: Layout, *options: object) -> dict[str, float]:
         figures = self.setup.tally.run(Case(self.name, self.script, data, batch), layout, *options)
@@ -72,7 +68,7 @@ def documents(setup: Setup) -> Table:
     text_file, lines, data = (setup.folder / name for name in ("texts.json", "texts.jsonl", "texts.h5"))
     text_file.write_text(json.dumps(texts))
     lines.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts)))
-    _tool("prepare_text.py", "--input", lines, "--tokenizer", "bytes", "--max-length", LENGTH, "--stride", STRIDE, "--output", data)
+    tool("prepare_text.py", "--input", lines, "--tokenizer", "bytes", "--max-length", LENGTH, "--stride", STRIDE, "--output", data)
     model = Model(setup, "gpt2", _gpt2)
 
     def guide() -> dict[str, float]:

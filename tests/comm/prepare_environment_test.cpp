@@ -3,21 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <string>
+#include "launcher_variables.hpp"
 
 namespace tally::comm {
 namespace {
-
-using LauncherVariables = std::map<std::string, std::string>;
-
-// is_job_on_one_node() takes a plain function, so the variables of a test lie here.
-const LauncherVariables* g_launcher_variables = nullptr;
-
-const char* value_of(const char* variable) {
-  const auto found = g_launcher_variables->find(variable);
-  return found == g_launcher_variables->end() ? nullptr : found->second.c_str();
-}
 
 bool on_one_node(const LauncherVariables& variables) {
   g_launcher_variables = &variables;

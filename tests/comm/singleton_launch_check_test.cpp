@@ -3,25 +3,16 @@
 
 #include <gmock/gmock.h>
 
-#include <map>
 #include <string>
+
+#include "launcher_variables.hpp"
 
 namespace tally::comm {
 namespace {
 
-using Variables = std::map<std::string, std::string>;
-
-// singleton_launch_problem() takes a plain function, so the variables of a test lie here.
-const Variables* g_variables = nullptr;
-
-const char* look_up(const char* variable) {
-  const auto found = g_variables->find(variable);
-  return found == g_variables->end() ? nullptr : found->second.c_str();
-}
-
-std::optional<std::string> problem(int world_size, const Variables& variables) {
-  g_variables = &variables;
-  return singleton_launch_problem(world_size, look_up);
+std::optional<std::string> problem(int world_size, const LauncherVariables& variables) {
+  g_launcher_variables = &variables;
+  return singleton_launch_problem(world_size, value_of);
 }
 
 TEST(SeparateJobs, AProcessStartedByHandIsAlone) {
