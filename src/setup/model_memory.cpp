@@ -27,22 +27,6 @@ std::int64_t least_bytes(std::int64_t file_bytes, const std::string& precision) 
   return precision == "bf16" || precision == "fp16" ? file_bytes / 2 : file_bytes;
 }
 
-void check_host(const EvaluationSession& session, std::int64_t file_bytes, int local_ranks) {
-  const auto available = available_memory_bytes();
-  // Each rank of the node loads a model of its own. The precision saves nothing here, because the
-  // bytes of the file are in memory while the model is made of them.
-  const auto wanted = file_bytes * local_ranks;
-  if (!available || wanted <= *available) return;
-  const auto of_ranks = local_ranks == 1
-                            ? std::string()
-                            : format(", {} with {} ranks", gigabytes(wanted), local_ranks);
-  throw Error(ErrorKind::environment,
-              format("model '{}' has {}{}; this node has {} of free memory",
-                     printable(session.config.files.model), gigabytes(file_bytes), of_ranks,
-                     gigabytes(*available)),
-              local_ranks > 1 ? "Use fewer ranks on a node, of more --threads each." : kOneDevice);
-}
-
 void check_gpu(const EvaluationSession& session, std::int64_t file_bytes) {
   const auto wanted = least_bytes(file_bytes, session.config.execution.precision);
   const auto free_bytes = device::free_bytes(session.hardware.device);
@@ -57,6 +41,20 @@ void check_gpu(const EvaluationSession& session, std::int64_t file_bytes) {
 
 }  // namespace
 
+void check_host_memory(std::string_view files, std::int64_t bytes, int local_world_size) {
+  const auto available = available_memory_bytes();
+  const auto wanted = bytes * local_world_size;
+  if (!available || wanted <= *available) return;
+  const auto of_ranks = local_world_size == 1
+                            ? std::string()
+                            : format(", {} with {} ranks", gigabytes(wanted), local_world_size);
+  throw Error(
+      ErrorKind::environment,
+      format("{} has {}{}; this node has {} of free memory", files, gigabytes(bytes), of_ranks,
+             gigabytes(*available)),
+      local_world_size > 1 ? "Use fewer ranks on a node, of more --threads each." : kOneDevice);
+}
+
 void check_model_fits(const comm::Communicator& comm, const EvaluationSession& session) {
   std::error_code failure;
   std::int64_t file_bytes = 0;
@@ -68,7 +66,8 @@ void check_model_fits(const comm::Communicator& comm, const EvaluationSession& s
   // why.
   file_bytes = comm.max(file_bytes);
   comm::agree_on(comm, [&] {
-    check_host(session, file_bytes, comm.local_world_size());
+    check_host_memory(printable(format("model '{}'", session.config.files.model)), file_bytes,
+                      comm.local_world_size());
     if (session.hardware.device.kind == DeviceKind::cuda) check_gpu(session, file_bytes);
   });
 }

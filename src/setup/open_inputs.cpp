@@ -22,6 +22,7 @@
 #include <tally/trace/span_recording.hpp>
 
 #include "broadcast_weights.hpp"
+#include "model_memory.hpp"
 #include "same_file.hpp"
 
 namespace tally::app {
@@ -42,18 +43,25 @@ struct SharedModel {
 
 constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
 
-// Collective. Rank 0 reads `path`; the bytes and their digest reach every rank.
-SharedFile read_once(const comm::Communicator& comm, const std::string& path, std::string_view what,
-                     std::int64_t most_bytes = kAnySize) {
+// Collective. Rank 0 reads `path`; the bytes reach every rank.
+SharedFile read_bytes(const comm::Communicator& comm, const std::string& path,
+                      std::string_view what, std::int64_t most_bytes = kAnySize) {
   SharedFile shared;
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "read_file");
     if (comm.is_root()) shared.bytes = read_file(path, ErrorKind::model, what, most_bytes);
   });
   comm.broadcast(shared.bytes);
-  const std::string digest =
+  shared.file = {path, checked_cast<std::int64_t>(shared.bytes.size()), ""};
+  return shared;
+}
+
+// Collective. As read_bytes(), with the digest.
+SharedFile read_once(const comm::Communicator& comm, const std::string& path, std::string_view what,
+                     std::int64_t most_bytes = kAnySize) {
+  auto shared = read_bytes(comm, path, what, most_bytes);
+  shared.file.digest =
       comm.broadcast(comm.is_root() ? digest::sha256_hex(shared.bytes) : std::string());
-  shared.file = {path, checked_cast<std::int64_t>(shared.bytes.size()), digest};
   return shared;
 }
 
@@ -69,19 +77,41 @@ report::InputFile joined(const std::vector<SharedFile>& files) {
   return all;
 }
 
+// Collective, before these files with weights of a model are read.
+void check_all_fit(const comm::Communicator& comm, const std::string& model,
+                   const std::vector<std::string>& beside) {
+  std::int64_t bytes = 0;
+  if (comm.is_root()) {
+    for (const auto& path : beside) {
+      std::error_code unseen;  // reading it says why
+      const auto size = std::filesystem::file_size(path, unseen);
+      if (!unseen) bytes += checked_cast<std::int64_t>(size);
+    }
+  }
+  bytes = comm.max(bytes);
+  comm::agree_on(comm, [&] {
+    check_host_memory(printable(format("weights beside model '{}'", model)), bytes,
+                      comm.local_world_size());
+  });
+}
+
 // Collective. Files beside the model have the names by which it knows them.
 SharedModel read_model(const comm::Communicator& comm, const std::string& path) {
   SharedModel model;
   model.files.push_back(read_once(comm, path, "model"));
-  std::vector<std::string> beside;
-  comm::agree_on(comm, [&] { beside = model::files_beside(model.files.front().named()); });
-  for (const auto& name : beside) {
-    const auto file = (std::filesystem::path(path).parent_path() / name).string();
-    model.files.push_back(read_once(comm, file, "file with weights of the model"));
-    model.files.back().file.path = name;
-  }
   model.input = model.files.front().file;
-  if (beside.empty()) return model;
+  std::vector<std::string> names;
+  comm::agree_on(comm, [&] { names = model::files_beside(model.files.front().named()); });
+  if (names.empty()) return model;
+  std::vector<std::string> paths;
+  for (const auto& name : names) {
+    paths.push_back((std::filesystem::path(path).parent_path() / name).string());
+  }
+  check_all_fit(comm, path, paths);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    model.files.push_back(read_bytes(comm, paths[i], "file with weights of the model"));
+    model.files.back().file.path = names[i];
+  }
   if (comm.is_root()) model.input = joined(model.files);
   model.input.bytes = comm.max(model.input.bytes);
   model.input.digest = comm.broadcast(model.input.digest);

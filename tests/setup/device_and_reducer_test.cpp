@@ -7,8 +7,10 @@
 
 #include <cstdlib>
 
+#include <tally/base/available_memory.hpp>
 #include <tally/device/cores_and_numa_nodes.hpp>
 
+#include "expect_error.hpp"
 #include "model_memory.hpp"
 #include "sample_file.hpp"
 #include "session_fixture.hpp"
@@ -136,6 +138,13 @@ TEST_F(DeviceTest, AModelThatMemoryCannotHoldIsRefusedUnread) {
   EXPECT_THAT(text, HasSubstr("this node has "));
   EXPECT_EQ(text.find(" with " + std::to_string(size()) + " ranks") != std::string::npos,
             size() > 1);
+}
+
+TEST_F(DeviceTest, FilesAreTooLargeWithAllRanksOfTheNode) {
+  const auto half = *available_memory_bytes() / 2;
+  EXPECT_NO_THROW(check_host_memory("weights", half, 1));
+  expect_error(ErrorKind::environment, {"weights has ", " with 3 ranks; this node has "},
+               [&] { check_host_memory("weights", half, 3); });
 }
 
 TEST_F(DeviceTest, AModelThatIsNotThereIsNotTooLarge) {

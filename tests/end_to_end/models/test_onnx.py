@@ -2,6 +2,7 @@
 """ONNX models: what ONNX Runtime gives, what the same network gives as TorchScript, and the same on any number of ranks."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,8 @@ def test_weights_in_other_files(evaluate: Evaluate, tally: Program, tmp_path: Pa
     beside[0].write_bytes(beside[0].read_bytes()[:-4])
     run = ["evaluate", "--model", parted, "--data", data, "--output", tmp_path / "run"]
     tally(*run, ranks=2).must_fail(4, "too short")
+    os.truncate(beside[0], 10**13)
+    tally(*run, ranks=2).must_fail(5, "of free memory")
     beside[0].unlink()
     tally(*run, ranks=2).must_fail(4, beside[0].name)
 
