@@ -146,11 +146,13 @@ def component_of(file: Path, relation: str) -> Component:
 
 
 def linked(build: Path) -> Iterator[Component]:
-    program = build / "tally"
-    loaded = dict(re.findall(r"^\s*(\S+)(?: => (\S+))? \(0x", output_of("ldd", program), flags=re.MULTILINE))
-    for needed in re.findall(r"NEEDED\s+(\S+)", output_of("objdump", "-p", program)):
-        path = loaded.get(needed) or next((full for full in loaded if full.endswith(f"/{needed}")), needed)
-        yield component_of(Path(path), "DYNAMIC_LINK")
+    for file in (build / "tally", build / "libtally_torch.so"):  # where it is built, it has what needs LibTorch
+        if not file.exists():
+            continue
+        loaded = dict(re.findall(r"^\s*(\S+)(?: => (\S+))? \(0x", output_of("ldd", file), flags=re.MULTILINE))
+        for needed in re.findall(r"NEEDED\s+(\S+)", output_of("objdump", "-p", file)):
+            path = loaded.get(needed) or next((full for full in loaded if full.endswith(f"/{needed}")), needed)
+            yield component_of(Path(path), "DYNAMIC_LINK")
     cache = cache_of(build)
     for key, below in INSIDE.items():
         file = Path(cache.get(key, "")) / below

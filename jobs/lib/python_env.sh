@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
-# The Python environment with torch, whose wheel is also the LibTorch we link. Sourced after common.sh.
+# The Python environment with torch, whose wheel is also the LibTorch that we link to. Sourced after common.sh.
 #
 # Packages come in sets. Beside the requirements of each lies a lock file (jobs/lock-requirements.sh writes it), by whose
 # hashes pip checks what it downloads. In the environment's folder tally-<set>.sha256 says which requirements of a set are

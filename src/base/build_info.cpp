@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/base/build_info.hpp>
 
-// The build writes this header anew for each commit, and no other file includes it.
+// The build writes this header anew for each commit, and one other file includes it
+// (torch_functions.cpp).
 #include "revision.hpp"
 
 namespace tally {

@@ -83,23 +83,40 @@ std::string build_id_in(std::span<const std::byte> notes) {
   return {};
 }
 
+std::string build_id_of(const dl_phdr_info& object) {
+  for (const ElfW(Phdr) & header : std::span(object.dlpi_phdr, object.dlpi_phnum)) {
+    if (header.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers.
+    const auto* notes = reinterpret_cast<const std::byte*>(object.dlpi_addr + header.p_vaddr);
+    if (auto id = build_id_in({notes, header.p_memsz}); !id.empty()) return id;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string program_build_id() {
   std::string id;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* found) {
-        for (const ElfW(Phdr) & header : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
-          if (header.p_type != PT_NOTE) continue;
-          // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers.
-          const auto* notes = reinterpret_cast<const std::byte*>(info->dlpi_addr + header.p_vaddr);
-          auto in_segment = build_id_in({notes, header.p_memsz});
-          if (!in_segment.empty()) *static_cast<std::string*>(found) = std::move(in_segment);
-        }
+        *static_cast<std::string*>(found) = build_id_of(*info);
         return 1;  // the program itself comes first
       },
       &id);
   return id;
+}
+
+std::string library_build_id(std::string_view file_name) {
+  std::pair<std::string_view, std::string> wanted{file_name, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& [name, id] = *static_cast<decltype(wanted)*>(data);
+        if (fs::path(info->dlpi_name).filename() != name) return 0;
+        id = build_id_of(*info);
+        return 1;
+      },
+      &wanted);
+  return wanted.second;
 }
 
 std::vector<std::string> copies_of(std::string_view name, const std::vector<std::string>& loaded) {

@@ -103,12 +103,20 @@ std::string general_help() {
       build_info().version, kExitCodes);
 }
 
+// Which one is loaded, or why none can be.
+std::string libtorch_line() {
+  try {
+    return "LibTorch " + model::torch_version();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 std::string version_text() {
   const auto& info = build_info();
   const int cuda = device::cuda_header_version();
-  return format("tally {} ({}, {}, {})\nLibTorch {}\n{}\n{}\n", info.version, info.revision,
-                info.build_type, info.compiler, model::torch_version(),
-                comm::Runtime::library_version(),
+  return format("tally {} ({}, {}, {})\n{}\n{}\n{}\n", info.version, info.revision, info.build_type,
+                info.compiler, libtorch_line(), comm::Runtime::library_version(),
                 cuda == 0 ? "without CUDA" : "CUDA " + device::cuda_version_text(cuda));
 }
 

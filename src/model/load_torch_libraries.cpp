@@ -18,14 +18,15 @@
 namespace tally::model {
 namespace {
 
-constexpr const char* kLinked = "libtorch_cpu.so";
+constexpr const char* kFirst = "libtorch_cpu.so";
 
-// The folder of the LibTorch that this process is linked to: the others must be of the same.
+// The folder of the LibTorch in this process: its other libraries must be of the same.
 std::string torch_folder() {
-  void* linked = dlopen(kLinked, RTLD_NOW | RTLD_NOLOAD);
+  void* linked = dlopen(kFirst, RTLD_NOW | RTLD_NOLOAD);
   std::array<char, PATH_MAX> folder{};
   if (linked == nullptr || dlinfo(linked, RTLD_DI_ORIGIN, folder.data()) != 0) {
-    throw Error(ErrorKind::environment, format("{} is not among this program's libraries", kLinked),
+    throw Error(ErrorKind::environment,
+                format("{} is not among the libraries of this process", kFirst),
                 "Build tally with LibTorch's shared libraries.");
   }
   return folder.data();

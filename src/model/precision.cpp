@@ -11,20 +11,8 @@
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/base/log.hpp>
 
-#include "aoti/package.hpp"
-
 namespace tally::model {
 namespace {
-
-struct Word {
-  Precision precision;
-  std::string_view name;
-};
-constexpr std::array kWords{
-    Word{Precision::model, "model"},      Word{Precision::fp32, "fp32"},
-    Word{Precision::tf32, "tf32"},        Word{Precision::bf16, "bf16"},
-    Word{Precision::fp16, "fp16"},        Word{Precision::amp_bf16, "amp-bf16"},
-    Word{Precision::amp_fp16, "amp-fp16"}};
 
 // Of x86 and ARM, as /proc/cpuinfo names them.
 constexpr std::array<std::string_view, 3> kBfloat16{"avx512_bf16", "amx_bf16", "bf16"};
@@ -37,16 +25,6 @@ bool processor_has_any(std::span<const std::string_view> features) {
 }
 
 }  // namespace
-
-std::string_view name(Precision precision) {
-  return std::ranges::find(kWords, precision, &Word::precision)->name;
-}
-
-Precision precision_from_name(std::string_view word) {
-  const auto found = std::ranges::find(kWords, word, &Word::name);
-  if (found != kWords.end()) return found->precision;
-  throw Error(ErrorKind::usage, format("--precision is '{}', which tally does not know", word));
-}
 
 std::optional<c10::ScalarType> floating_type(Precision precision) {
   switch (precision) {

@@ -16,6 +16,7 @@
 #include <tally/base/format.hpp>
 #include <tally/libtorch/torch_device_and_stream.hpp>
 #include <tally/libtorch/torch_errors.hpp>
+#include <tally/model/torch_info.hpp>
 
 #include "tensor_conversion.hpp"
 
@@ -131,6 +132,7 @@ class TorchPredictor final : public Predictor {
   Determinism determinism() const override { return habits_.determinism; }
 
   ModelFormat model_format() const override { return habits_.format; }
+  std::string backend() const override { return backend_description(); }
 
   std::string form() const override { return network_->form(); }
 

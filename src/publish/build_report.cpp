@@ -183,6 +183,7 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   report.execution.reduction = {std::string(session.reducer->name()),
                                 session.config.execution.check_reduction};
   report.provenance.environment = environment_of(comm);
+  for (auto& entry : backend_of(session)) report.provenance.environment.push_back(std::move(entry));
   report.provenance.environment.emplace_back(report::kModelForm, form_of(session));
   report.provenance.environment.emplace_back("read_threads",
                                              format("{}", session.plan.read_threads));

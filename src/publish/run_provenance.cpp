@@ -91,7 +91,7 @@ std::string digest_class(const EvaluationSession& session) {
     text += format("{}: {}\n", name, value);
   };
   line("device", session.hardware.device.model);
-  line("backend", model::backend_description());
+  line("backend", session.model.predictor->backend());
   line("precision", session.config.execution.precision);
   line("batch size", session.execution.batch_size);
   line("threads", session.config.execution.threads);
@@ -163,8 +163,6 @@ std::vector<std::pair<std::string, std::string>> environment_of(const comm::Comm
       {"world_size", std::to_string(comm.world_size())},
       {"mpi", comm::Runtime::library_version()},
       {"hdf5", hdf5::library_version()},
-      {"torch", model::torch_version()},
-      {"backend", model::backend_description()},
       {"compiler", std::string(build.compiler)},
       {"build_type", std::string(build.build_type)},
       {"allocator", std::string(build.allocator)}};
@@ -181,6 +179,13 @@ std::vector<std::pair<std::string, std::string>> environment_of(const comm::Comm
     entries.emplace_back("open_mpi_parameters", std::move(parameters));
   }
   return entries;
+}
+
+std::vector<std::pair<std::string, std::string>> backend_of(const EvaluationSession& session) {
+  auto backend = session.model.predictor->backend();
+  // Saved scores are counted without LibTorch, which stays unloaded.
+  if (backend.empty()) return {{"torch", "not loaded"}, {"backend", "none"}};
+  return {{"torch", model::torch_version()}, {"backend", std::move(backend)}};
 }
 
 std::vector<std::pair<std::string, std::string>> device_settings(const EvaluationSession& session) {

@@ -18,6 +18,9 @@ std::string digest_class(const EvaluationSession& session);
 // Versions, launcher, host, command: (name, value) for the report.
 std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm);
 
+// Which LibTorch computed the scores, if any did.
+std::vector<std::pair<std::string, std::string>> backend_of(const EvaluationSession& session);
+
 // Versions and settings of what adds up, and of what computes on a GPU: for the report.
 std::vector<std::pair<std::string, std::string>> device_settings(const EvaluationSession& session);
 

@@ -12,6 +12,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
@@ -19,6 +20,7 @@
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/model/card.hpp>
 #include <tally/model/files_beside.hpp>
+#include <tally/model/load_torch_libraries.hpp>
 #include <tally/trace/span_recording.hpp>
 
 #include "broadcast_weights.hpp"
@@ -184,6 +186,9 @@ std::unique_ptr<model::LoadedModel> load_on_all(const comm::Communicator& comm,
                    model.input.digest, config.files.model_sha256);
     loaded = model::load_model(model.files.front().named(), options);
   });
+  // The program was compared before, without the library that runs its models.
+  comm::agree_same(comm, ErrorKind::usage, format("the program's {}", model::kTorchLibrary),
+                   library_build_id(model::kTorchLibrary));
   opened.model = model.input;
   if (card) opened.card_digest = card->file.digest;
   return loaded;

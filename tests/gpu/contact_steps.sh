@@ -61,7 +61,7 @@ has_program() {
 run_machine() {
   step environment 60 bash -c 'uname -srm; ldd --version | head -n 1; nvidia-smi; df -h /dev/shm; echo "CXX=${CXX-}"
     for tool in nvcc g++ ld objcopy compute-sanitizer ncu mpirun; do command -v $tool || echo "no $tool"; done
-    "$0" --version; ldd "$(realpath "$0")" | grep "not found"; true' "$TALLY_BIN"
+    "$0" --version; ldd "$(realpath "$0")" "$(dirname "$(realpath "$0")")/libtally_torch.so" | grep "not found"; true' "$TALLY_BIN"
   step ceilings 90 "$python" tests/gpu/ceilings.py "$figures"
 }
 

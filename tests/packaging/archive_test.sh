@@ -31,9 +31,13 @@ says_its_version() {
 }
 
 says_how_to_find_libtorch() {
-  expect_exit 5 elsewhere "$unpacked/bin/tally" --version
-  expect_line "$scratch/err" "tally: error[5] libraries are not found: libtorch_cpu.so libc10.so"
-  expect_line "$scratch/err" "set LibTorch_ROOT"
+  expect_exit 0 elsewhere "$unpacked/bin/tally" --help
+  expect_exit 0 elsewhere "$unpacked/bin/tally" --version
+  expect_line "$scratch/out" "LibTorch cannot be loaded (libtorch_cpu.so"
+  (cd "$scratch" && echo text >data.pkl && "$TALLY_PYTHON" -m zipfile -c archive.zip data.pkl)
+  expect_exit 5 elsewhere "$unpacked/bin/tally" inspect "$scratch/archive.zip"
+  expect_line "$scratch/err" "LibTorch cannot be loaded (libtorch_cpu.so"
+  expect_line "$scratch/err" "LibTorch_ROOT"
   expect_exit 5 elsewhere LibTorch_ROOT="$home" "$unpacked/bin/tally" --version
   expect_line "$scratch/err" "LibTorch_ROOT is '$home', where there is no lib/libtorch_cpu.so"
 }
@@ -74,6 +78,10 @@ holds_no_path_of_its_builder() {
   expect_no_line "$scratch/out" "$TALLY_TEST_LIBTORCH"
   expect_no_line "$scratch/out" "$HOME/"
   local library
+  library=$(find "$unpacked" -path '*/tally/libtally_torch.so')
+  objdump -p "$library" >"$scratch/out"
+  expect_line "$scratch/out" "RUNPATH              \$ORIGIN"
+  expect_no_line "$scratch/out" "/torch/lib"
   if [[ -e $TALLY_TEST_BUILD/libtally_cuda_graphs.so ]]; then
     library=$(find "$unpacked" -path '*/tally/libtally_cuda_graphs.so')
     [[ -n $library ]] || fail "no libtally_cuda_graphs.so beside the small libraries"

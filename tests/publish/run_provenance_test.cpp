@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include <tally/model/torch_info.hpp>
+
 #include "gather_predictions.hpp"
 #include "sample_file.hpp"
 #include "session_fixture.hpp"
@@ -14,6 +16,7 @@ namespace tally::app {
 namespace {
 
 using testing::AnyOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
@@ -41,6 +44,15 @@ TEST_F(EnvironmentTest, TheFormIsThatOfWhatComputes) {
   EXPECT_EQ(form_of(open(data::SampleFile{})), "saved predictions");
 }
 
+TEST_F(EnvironmentTest, TheBackendIsThatOfWhatComputes) {
+  auto session = open(data::SampleFile{});
+  EXPECT_THAT(backend_of(session),
+              ElementsAre(Pair("torch", "not loaded"), Pair("backend", "none")));
+  predictor_of(session).computes_in = "LibTorch 2, AVX2";
+  EXPECT_THAT(backend_of(session), ElementsAre(Pair("torch", model::torch_version()),
+                                               Pair("backend", "LibTorch 2, AVX2")));
+}
+
 // Whatever may change the bits of a result makes another class.
 TEST_F(EnvironmentTest, TheDigestClassDependsOnWhatIsCounted) {
   const auto base = digest_class(open(data::SampleFile{}));
@@ -53,6 +65,7 @@ TEST_F(EnvironmentTest, TheDigestClassDependsOnWhatIsCounted) {
   const std::set<std::string> all{
       base,
       with([](auto& s) { s.hardware.device.model = "another processor"; }),
+      with([&](auto& s) { predictor_of(s).computes_in = "LibTorch 3"; }),
       with([](auto& s) { s.execution.batch_size = 5; }),
       with([](auto& s) { s.plan.grid.emplace(10, 4, 2); }),
       with([](auto& s) { s.plan.grid.emplace(9, 4); }),
@@ -66,7 +79,7 @@ TEST_F(EnvironmentTest, TheDigestClassDependsOnWhatIsCounted) {
       with([](auto& s) { s.execution.inputs->notes.push_back("another normalisation"); }),
       digest_class(open(data::SampleFile{}, {.metrics = {.names = {"accuracy"}}})),
       digest_class(open(data::SampleFile{}, {.save = {tasks::SaveColumns::labels}}))};
-  EXPECT_EQ(all.size(), 15U);
+  EXPECT_EQ(all.size(), 16U);
   // Where files lie is no matter.
   EXPECT_EQ(with([](auto& s) { s.output.folder = "elsewhere"; }), base);
   EXPECT_EQ(with([](auto& s) { s.model.model.path = "elsewhere.pt"; }), base);

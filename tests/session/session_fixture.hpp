@@ -33,11 +33,13 @@ class GivenPredictor final : public model::Predictor {
   void exclude_classes(const std::vector<std::int64_t>& classes) override { excluded = classes; }
   // Empty once LibTorch's operators alone are to run.
   std::string form() const override;
+  std::string backend() const override { return computes_in; }
 
   std::optional<model::ModelCard> model_card;
   std::vector<std::string> arguments;
   model::Determinism found;
   std::string compiled_form;
+  std::string computes_in;
   std::function<float(std::int64_t call)> score = [](std::int64_t) { return 0.5F; };
   std::vector<model::CpuExecutionSettings> used;
   std::vector<std::int64_t> excluded;

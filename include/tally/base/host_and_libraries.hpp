@@ -17,8 +17,10 @@ std::string cpu_model();
 std::vector<std::string> loaded_libraries();
 
 // What the linker made of the contents of the program's file, in hexadecimal: another build of the
-// same sources has another one. Empty where the linker made none. Rooms are part of that file.
+// same sources has another one. Empty where the linker made none.
 std::string program_build_id();
+// The same of a library in this process, by the name of its file; empty where it is not loaded.
+std::string library_build_id(std::string_view file_name);
 
 // The different files among `loaded` whose name begins with `name` ("libnccl.so"), in order; a file
 // that was loaded by several names counts once.

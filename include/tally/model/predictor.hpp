@@ -94,6 +94,9 @@ class Predictor {
   // What forward() calls what it is given, in order; empty where that is not known.
   virtual std::vector<std::string> argument_names() const { return {}; }
   virtual ModelFormat model_format() const { return ModelFormat::torchscript; }
+  // The LibTorch whose tensors it computes with, on which the bits of the outputs depend:
+  // "LibTorch 2.11.0+cu130, AVX2"; empty where there is none. OpenVINO's version is in form().
+  virtual std::string backend() const { return {}; }
   // What was done to its operations, settled by the first batch: "Winograd F(2x2, 3x3),
   // oneDNN Graph", or empty.
   virtual std::string form() const { return {}; }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <tally/weights/byte_source.hpp>
+#include <tally/weights/zip_stream.hpp>
 
 namespace tally::weights {
 
@@ -34,7 +35,6 @@ class Archive {
  public:
   // `bytes` outlive the archive. Throws FormatError if they are no archive of PyTorch.
   explicit Archive(const ByteSource& bytes);
-  ~Archive();
 
   // Names without the common folder: "data.pkl", "data/0".
   const std::vector<std::string>& entries() const { return entries_; }
@@ -56,14 +56,13 @@ class Archive {
   void check() const;
 
  private:
-  struct Reader;
   Place locate(const std::string& name) const;
   void check(const std::string& name) const;
   std::uint32_t crc32_of(const Place& place) const;
   std::uint32_t crc32_unpacked(const std::string& name, const Place& place,
                                const ZipEntry& entry) const;
   const ByteSource& bytes_;
-  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<ZipStream> stream_;
   std::vector<std::string> entries_;  // sorted
   ZipDirectory directory_;
   mutable std::string folder_;  // of all entries, once one of them was looked at

@@ -3,10 +3,6 @@
 
 #include <algorithm>
 
-#include <c10/util/Exception.h>
-#include <caffe2/serialize/inline_container.h>
-#include <caffe2/serialize/read_adapter_interface.h>
-
 #include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
 #include <tally/digest/inflate.hpp>
@@ -26,35 +22,6 @@ constexpr std::size_t kLocalHeaderBytes = 30;
 constexpr std::uint64_t kLongestContent = std::uint64_t{1} << 30;
 constexpr std::uint64_t kCheckedAtOnce = std::uint64_t{1} << 18;  // stays in the cache
 constexpr std::uint16_t kDeflate = 8;
-
-// LibTorch's reader of archives reads through this.
-class Adapter final : public caffe2::serialize::ReadAdapterInterface {
- public:
-  explicit Adapter(const ByteSource& bytes) : bytes_(bytes) {}
-
-  std::size_t size() const override { return bytes_.size(); }
-  std::size_t read(std::uint64_t from, void* to, std::size_t num_bytes,
-                   const char* /*what*/) const override {
-    if (from >= bytes_.size()) return 0;
-    const auto count = std::min<std::uint64_t>(num_bytes, bytes_.size() - from);
-    bytes_.read(from, {static_cast<std::byte*>(to), count});
-    return count;
-  }
-
- private:
-  const ByteSource& bytes_;
-};
-
-// c10::Error has a backtrace of many lines in its text; our errors have one line.
-template <class Call>
-auto checked(std::string_view what, Call call) {
-  try {
-    return call();
-  } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    throw FormatError(format("{}: {}", what, text.substr(0, text.find('\n'))));
-  }
-}
 
 FormatError another_name(const std::string& name) {
   return FormatError(format("entry '{}' has another name where it lies", name));
@@ -87,11 +54,6 @@ std::string check_local_header(const ByteSource& bytes, std::uint64_t at, const 
 
 }  // namespace
 
-struct Archive::Reader {
-  explicit Reader(const ByteSource& bytes) : stream(std::make_shared<Adapter>(bytes)) {}
-  caffe2::serialize::PyTorchStreamReader stream;
-};
-
 bool looks_like_zip(const ByteSource& bytes) {
   const auto head = bytes.read(0, std::min<std::uint64_t>(bytes.size(), kLocalHeader.size()));
   return as_text(head) == kLocalHeader;
@@ -101,10 +63,8 @@ bool has_zip_end(const ByteSource& bytes) { return find_zip_end(bytes).has_value
 
 Archive::Archive(const ByteSource& bytes) : bytes_(bytes) {
   if (!has_zip_end(bytes)) throw CutShort("the end of its zip archive is missing");
-  checked("zip directory", [&] {
-    reader_ = std::make_unique<Reader>(bytes);
-    entries_ = reader_->stream.getAllRecords();
-  });
+  stream_ = open_zip_stream(bytes);
+  entries_ = stream_->names();
   // Readers of zip archives differ in which of two entries with one name they take, so that one
   // file could give two sets of weights: such an archive is refused.
   std::sort(entries_.begin(), entries_.end());
@@ -114,8 +74,6 @@ Archive::Archive(const ByteSource& bytes) : bytes_(bytes) {
   }
   directory_ = read_zip_directory(bytes);
 }
-
-Archive::~Archive() = default;
 
 bool Archive::has(std::string_view entry) const {
   return std::binary_search(entries_.begin(), entries_.end(), entry);
@@ -141,24 +99,19 @@ Archive::Place Archive::locate(const std::string& name) const {
     throw FormatError(format("the archive has no entry '{}'", name));
   }
   const auto& entry = known->second;
-  return checked(format("entry '{}'", name), [&] {
-    auto& stream = reader_->stream;
-    const auto header = stream.getRecordHeaderOffset(name);
-    Place found{stream.getRecordOffset(name), stream.getRecordSize(name), std::nullopt};
-    if (entry.crc32 != 0) found.crc32 = entry.crc32;
-    // The offsets come from the file. The size of a compressed entry is that of its unpacked bytes,
-    // which the file does not hold; inflate_raw() checks it.
-    const bool is_inside = header <= bytes_.size() && bytes_.size() - header >= kLocalHeaderBytes &&
-                           found.offset <= bytes_.size() &&
-                           (entry.is_compressed || found.num_bytes <= bytes_.size() - found.offset);
-    if (!is_inside) {
-      throw FormatError(format("entry '{}' reaches past the end of the file", name));
-    }
-    const auto folder = check_local_header(bytes_, header, name, entry.is_compressed);
-    if (folder_.empty()) folder_ = folder;
-    if (folder != folder_) throw another_name(name);
-    return found;
-  });
+  const auto [header, offset, num_bytes] = stream_->record(name);
+  Place found{offset, num_bytes, std::nullopt};
+  if (entry.crc32 != 0) found.crc32 = entry.crc32;
+  // The offsets come from the file. The size of a compressed entry is that of its unpacked bytes,
+  // which the file does not hold; inflate_raw() checks it.
+  const bool is_inside = header <= bytes_.size() && bytes_.size() - header >= kLocalHeaderBytes &&
+                         offset <= bytes_.size() &&
+                         (entry.is_compressed || num_bytes <= bytes_.size() - offset);
+  if (!is_inside) throw FormatError(format("entry '{}' reaches past the end of the file", name));
+  const auto folder = check_local_header(bytes_, header, name, entry.is_compressed);
+  if (folder_.empty()) folder_ = folder;
+  if (folder != folder_) throw another_name(name);
+  return found;
 }
 
 std::vector<std::byte> Archive::content(const std::string& name) const {
