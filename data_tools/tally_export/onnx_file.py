@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a module as an ONNX file and proves that OpenVINO, which tally runs it with, gives what the module gives."""
 
+import contextlib
+import io
 import json
+import logging
 import warnings
 from pathlib import Path
 from typing import Any
@@ -43,17 +46,21 @@ def _open_sizes(form: Any, example: Batch, fixed_batch: int | None) -> tuple[dic
 def _convert(module: nn.Module, form: Any, example: Batch, card: dict[str, Any]) -> Any:
     """torch.onnx.ONNXProgram"""
     names = {key: [entry["name"] for entry in card[key]] for key in ("inputs", "outputs")}
-    with warnings.catch_warnings(), torch.no_grad():
+    # The exporter prints the graph where it fails; the error below says in one line what is wrong.
+    printed = io.StringIO()
+    with warnings.catch_warnings(), torch.no_grad(), contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
         warnings.simplefilter("ignore")
+        torch._logging.set_logs(all=logging.ERROR)
         try:
             program = torch.onnx.export(
                 module, example, input_names=names["inputs"], output_names=names["outputs"], dynamo=True, verbose=False,
                 dynamic_shapes=_open_sizes(form, example, card["fixed_batch"]),
             )  # fmt: skip
         except Exception as error:
-            reason = (str(error).strip().splitlines() or [""])[0]
+            cause = error.__cause__ or error  # the exporter's own error says only that it failed
+            reason = (str(cause).strip().splitlines() or [""])[0]
             hint = "" if card["fixed_batch"] else "; perhaps --batch-size N, for one size of batch, helps"
-            raise ModelError(f"no ONNX file can be made ({type(error).__name__}: {reason}){hint}") from error
+            raise ModelError(f"no ONNX file can be made ({type(cause).__name__}: {reason}){hint}") from error
     returned = [output.name for output in program.model.graph.outputs]
     if returned != names["outputs"]:
         raise ModelError(f"the ONNX file would return {', '.join(returned)}, expected {', '.join(names['outputs'])}")
