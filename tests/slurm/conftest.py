@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,8 +37,9 @@ def tally() -> Program:
     return Program(Path(binary), "mpirun")
 
 
-@pytest.fixture(scope="session")
-def cluster(tally: Program) -> Iterator[Cluster]:
+@contextmanager
+def cluster_of(tally: Program) -> Iterator[Cluster]:
+    """Its commands; a test starts it. What runs then ends with the block."""
     # Not below pytest's folder: paths of sockets may have 108 characters, and munge wants to be reached by all.
     folder = Path(tempfile.mkdtemp(prefix="tally-slurm-"))
     folder.chmod(0o711)
@@ -45,14 +47,26 @@ def cluster(tally: Program) -> Iterator[Cluster]:
     own = {name: value for name, value in environment().items() if not name.startswith(("SLURM", "SBATCH", "PMI"))}
     one = Cluster(folder / "cluster", own | {"TALLY_BIN": str(tally.binary)})
     try:
+        yield one
+    finally:
+        one.tool("clean")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def new_cluster(tally: Program) -> Iterator[Cluster]:
+    with cluster_of(tally) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def cluster(tally: Program) -> Iterator[Cluster]:
+    with cluster_of(tally) as one:
         started = one.tool("start")
         if started.returncode == CANNOT_RUN_HERE:
             pytest.exit(f"skipped: {started.stderr.strip().splitlines()[-1]}", returncode=SKIPPED)
         assert started.returncode == 0, started.stderr
         yield one
-    finally:
-        one.tool("clean")
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)

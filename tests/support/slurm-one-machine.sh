@@ -27,6 +27,8 @@
 #   SLURM_ONE_CPUS   CPUs each node claims to have     [4]   (may exceed the real ones)
 #   SLURM_ONE_GPUS   pretended GPUs per node           [2]
 #   SLURM_ONE_NET    first three octets of the subnet  [10.77.0]
+#   SLURM_ONE_DELAY_MS  milliseconds from node to node [0]   (a packet's way, in netns mode; needs /dev/net/tun)
+#   SLURM_ONE_LOSS   part of the packets that is lost  [0]   (0.01: one in a hundred)
 #   SLURM_ONE_USER   user that exec and on run as      [the caller; another one only from root]
 #
 # Exit codes: 2 wrong usage, 5 this machine cannot run such a cluster, 9 a daemon failed.
@@ -43,6 +45,8 @@ num_nodes=${SLURM_ONE_NODES:-3}
 cpus=${SLURM_ONE_CPUS:-4}
 gpus=${SLURM_ONE_GPUS:-2}
 subnet=${SLURM_ONE_NET:-10.77.0}
+delay_ms=${SLURM_ONE_DELAY_MS:-0}
+loss=${SLURM_ONE_LOSS:-0}
 me=$(id -un)
 run_as=${SLURM_ONE_USER:-$me}
 # shellcheck source=/dev/null
@@ -74,12 +78,16 @@ start_daemons() {
   start_slurmds
 }
 
+# Whether the network delays or loses packets.
+is_far() { [[ $delay_ms != 0 || $loss != 0 ]]; }
+
 in_head() { (at head "$@"); }
 
 nodes_ready() { [[ $(in_head sinfo -h -N -o %T | grep -cxE 'idle|mixed|allocated') -eq $num_nodes ]]; }
 
 daemons_up() {
   local node
+  if is_far && ! alive relay; then return 1; fi
   alive munged && alive slurmctld && for node in "${nodes[@]}"; do alive "slurmd-$node" || return 1; done
 }
 
@@ -92,6 +100,7 @@ check_machine() {
     command -v "$program" >/dev/null || die 5 "there is no '$program' here. Run jobs/setup.sh --with-slurm --no-build."
   done
   [[ $mode == plain ]] && return
+  if is_far && [[ ! -c /dev/net/tun ]]; then die 5 "there is no /dev/net/tun here, through which packets are delayed."; fi
   [[ $(id -u) == 0 ]] || die 5 "namespaces need root. SLURM_ONE_MODE=plain does not."
   unshare --net --uts --mount true 2>/dev/null ||
     die 5 "no namespaces can be made here (a container without the right to?). SLURM_ONE_MODE=plain needs none."
@@ -100,9 +109,11 @@ check_machine() {
 start_cluster() {
   [[ $mode == netns || $mode == plain ]] || die 2 "SLURM_ONE_MODE is '$mode', expected netns or plain."
   check_machine
+  if is_far && [[ $mode == plain ]]; then die 2 "a network that delays or loses packets needs SLURM_ONE_MODE=netns."; fi
   if daemons_up; then
     say "already running"
   elif [[ -f $dir/etc/settings ]] && alive munged && alive slurmctld; then
+    if is_far && ! alive relay; then join_by_relay; fi
     start_slurmds
   else
     # never take over a directory that something else filled
@@ -140,8 +151,10 @@ stop_cluster() {
 }
 
 show_status() {
-  local daemon code=0
-  for daemon in munged slurmctld "${nodes[@]/#/slurmd-}"; do
+  local daemon daemons=() code=0
+  if is_far; then daemons=(relay); fi
+  daemons+=(munged slurmctld "${nodes[@]/#/slurmd-}")
+  for daemon in "${daemons[@]}"; do
     if alive "$daemon"; then
       echo "$daemon up (pid $(<"$dir/run/$daemon.pid"))"
     else
@@ -176,6 +189,8 @@ run_on() {
   # mpirun must not bind, for every "node" would bind its ranks to the same few real cores.
   export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
   export OMPI_MCA_hwloc_base_binding_policy=${OMPI_MCA_hwloc_base_binding_policy:-none}
+  # A direct connection of Slurm's PMIx between two nodes is not tried again after a lost packet.
+  if [[ $loss != 0 ]]; then export SLURM_PMIX_DIRECT_CONN=${SLURM_PMIX_DIRECT_CONN:-false}; fi
   # In plain mode every node has the same host name: shared-memory segments would collide.
   if [[ $mode == plain ]]; then export OMPI_MCA_btl=tcp,self; fi
   if [[ $run_as == root ]]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi

@@ -9,8 +9,8 @@ write_config() {
   write_hosts
   write_gpus
   write_slurm_conf
-  printf 'mode=%s num_nodes=%s cpus=%s gpus=%s subnet=%s\n' "$mode" "$num_nodes" "$cpus" "$gpus" "$subnet" \
-    >"$dir/etc/settings"
+  printf 'mode=%s num_nodes=%s cpus=%s gpus=%s subnet=%s delay_ms=%s loss=%s\n' "$mode" "$num_nodes" "$cpus" "$gpus" \
+    "$subnet" "$delay_ms" "$loss" >"$dir/etc/settings"
 }
 
 write_hosts() {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # slurm-one-machine.sh sets dir, mode, nodes, subnet, tag
-# Namespaces of the nodes and the bridge between them. Sourced by slurm-one-machine.sh.
+# Namespaces of the nodes and what joins them: a bridge, or a relay that delays and loses packets. Sourced by
+# slurm-one-machine.sh.
 
 address() {
   if [[ $mode == plain ]]; then
@@ -36,6 +37,11 @@ net_up() {
     mkdir -p "$dir/shm/$node"
     mount -t tmpfs -o mode=1777,size=50% shm "$dir/shm/$node"
   done
+  if is_far; then join_by_relay; else join_by_bridge; fi
+}
+
+join_by_bridge() {
+  local node
   ip -n "$tag-head" link add br0 type bridge
   ip -n "$tag-head" addr add "$(address head)/24" dev br0
   ip -n "$tag-head" link set br0 up
@@ -45,6 +51,14 @@ net_up() {
     ip -n "$tag-$node" addr add "$(address "$node")/24" dev eth0
     ip -n "$tag-$node" link set eth0 up
   done
+}
+
+join_by_relay() {
+  local node ends=()
+  for node in head "${nodes[@]}"; do ends+=("$tag-$node=$(address "$node")"); done
+  setsid python3 "$tally_root/tests/support/slurm_one/relay.py" --delay-ms "$delay_ms" --loss "$loss" \
+    --pid-file "$dir/run/relay.pid" "${ends[@]}" >"$dir/log/relay.log" 2>&1 &
+  within 20 alive relay || die 9 "the network was not made: $(tail -n 1 "$dir/log/relay.log")"
 }
 
 # emptied NETNS: kills whatever runs in it (all started by this cluster); true once nothing is left.
@@ -57,6 +71,7 @@ emptied() {
 
 net_down() {
   local name mount
+  stop_daemon relay 5
   for name in $(ip netns list 2>/dev/null | awk -v tag="$tag-" 'index($1, tag) == 1 { print $1 }'); do
     within 10 emptied "$name" || say "processes are left in $name"
     ip netns del "$name"
