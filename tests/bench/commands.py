@@ -159,6 +159,23 @@ class Rival:
         return figures | {"wall_s": wall_s, "correct": round(figures["metrics"]["accuracy"] * figures["samples"])}
 
 
+@dataclass(frozen=True)
+class RuntimeRival:
+    """The evaluation written for a runtime of ONNX, one process (runtime_eval.py)."""
+
+    name: str
+    engine: str
+    onnx: Path
+    folder: Path
+
+    def run(self, case: Case, layout: Layout) -> dict[str, float]:
+        words = [sys.executable, HERE / "runtime_eval.py", "--engine", self.engine, "--onnx", self.onnx, "--data", case.data,
+                 "--batch-size", case.batch_size, "--threads", layout.threads, "--output", self.folder / self.engine]  # fmt: skip
+        out, wall_s = timed(words, environment())
+        report = json.loads(out.splitlines()[-1])
+        return report | {"wall_s": wall_s, "correct": round(report["metrics"]["accuracy"] * report["samples"])}
+
+
 COMMON = Rival("as most write it", style="common", preload=False)
 UNTUNED = Rival("eager, as it comes", style="common", preload=False)
 KEEPING = Rival("eager, allocator preloaded", style="common")

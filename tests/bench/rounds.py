@@ -41,5 +41,11 @@ def spread_of_ratio(ours: list[Figures], others: list[Figures], key: str) -> str
     return f"{middle:.3f} ({low:.3f}-{high:.3f})"
 
 
+def range_of_ratio(ours: list[Figures], others: list[Figures], key: str) -> str:
+    """The median over the rounds of ours / other's, the least and the most."""
+    ratios = _ratios(ours, others, key)
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+
+
 def _ratios(ours: list[Figures], others: list[Figures], key: str) -> list[float]:
     return [one[key] / other[key] for one, other in zip(ours, others, strict=True)]

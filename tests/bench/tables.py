@@ -2,6 +2,7 @@
 """What is measured, a table each."""
 
 import functools
+import itertools
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,10 +10,11 @@ from pathlib import Path
 
 import programs
 from cases import Cases
-from commands import COMMON, EAGER, KEEPING, SCRIPTED, UNTUNED, Case, Layout, Rival, Tally
+from commands import COMMON, EAGER, KEEPING, SCRIPTED, UNTUNED, Case, CommandError, Layout, Rival, RuntimeRival, Tally
+from contenders import OTHERS
 from cost_of_progress import cost_of_progress
 from measured import Measured
-from rounds import in_turn, median, median_ratio, ratio_of_fastest, spread_of_ratio
+from rounds import in_turn, median, median_ratio, range_of_ratio, ratio_of_fastest, spread_of_ratio
 from table import Table
 
 TEXTS = 256
@@ -47,6 +49,26 @@ def command(setup: Setup) -> Table:
             table.rows.append([case.network, name, median(ours, "wall_s"), median(figures, "wall_s"),
                                median_ratio(figures, ours, "wall_s"), median_ratio(figures, ours, "loop_s"),
                                correct])  # fmt: skip
+    return table
+
+
+def runtimes(setup: Setup) -> Table:
+    """From the launch to the result, beside users of runtimes of ONNX, whose programs do not load PyTorch."""
+    table = Table("runtimes", "Whole command, two threads or two ranks: seconds from launch to exit",
+                  ["network", "Tally", "rival", "Tally, s", "rival's, s", "rival / Tally (least and most)",
+                   "correct, Tally and rival"])  # fmt: skip
+    one = Layout(1, 2)
+    for case in setup.cases.for_commands():
+        if not (onnx := setup.cases.onnx(case)).exists():
+            raise CommandError(f"{case.network} cannot be written as ONNX; are tests/bench/requirements.txt installed?")
+        rivals = [RuntimeRival(name, engine, onnx, setup.folder) for name, engine in OTHERS.items()]
+        works = {str(layout): functools.partial(setup.tally.run, case, layout) for layout in (one, Layout(2, 1))}
+        found = in_turn(works | {rival.name: functools.partial(rival.run, case, one) for rival in rivals}, setup.rounds)
+        for layout, rival in itertools.product(works, OTHERS):
+            ours, figures = found[layout], found[rival]
+            correct = f"{median(ours, 'correct'):.0f}, {median(figures, 'correct'):.0f}"
+            table.rows.append([case.network, layout, rival, median(ours, "wall_s"), median(figures, "wall_s"),
+                               range_of_ratio(figures, ours, "wall_s"), correct])  # fmt: skip
     return table
 
 
@@ -208,5 +230,5 @@ def progress(setup: Setup) -> Table:
 
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
     one.__name__: one
-    for one in (shares, forward, roofline, command, read, storage, packed, metrics, memory, gather, texts, progress)
+    for one in (shares, forward, roofline, command, runtimes, read, storage, packed, metrics, memory, gather, texts, progress)
 }
