@@ -4,7 +4,8 @@
     text_rivals.py ENGINE MODEL ONNX DATA BATCH SAMPLES THREADS
 
 ENGINE is eager (transformers with scaled_dot_product_attention), kept (the same, scores of the last places only: a
-language model), onnxruntime or openvino (of ONNX). MODEL is a folder of transformers. Prints a line of JSON: texts per
+language model), compile (the one of these that is faster, by torch.compile with freezing and dynamic shapes), onnxruntime or
+openvino (of ONNX). MODEL is a folder of transformers. Prints a line of JSON: texts per
 second after one warm batch of each length, and the mean loss of a language model or the sum of the best places of others.
 """
 
@@ -31,10 +32,15 @@ def torch_infer(engine: str, folder: Path, threads: int) -> Infer:
     kind = json.loads((folder / "config.json").read_text())["architectures"][0]
     model = getattr(transformers, kind).from_pretrained(folder, attn_implementation="sdpa").eval()
     is_causal = kind.endswith("LMHeadModel")
+    if engine == "compile":
+        from torch._inductor import config
+
+        config.freezing = True
+        model = torch.compile(model, dynamic=True)
 
     def infer(batch: Batch, counted: int) -> Scores:
         tensors = {name: torch.from_numpy(values) for name, values in batch.items()}
-        if engine == "kept":
+        if is_causal and engine != "eager":
             tensors["logits_to_keep"] = counted
         with torch.inference_mode():
             found = model(**tensors)

@@ -18,7 +18,7 @@ LENGTH, STRIDE = 512, 256  # tokens of a window, and from one to the next
 WINDOWS = 192  # of SQuAD
 LAYOUTS = (Layout(1, 2), Layout(2, 1))
 RIVALS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "eager": "transformers, sorted by length",
-          "kept": "transformers, last places only"}  # fmt: skip
+          "kept": "transformers, last places only", "compile": "transformers, torch.compile"}  # fmt: skip
 Work = Callable[[], dict[str, float]]
 
 
