@@ -17,7 +17,8 @@ from commands import find_allocator
 RIVALS = ("onnxruntime", "openvino", "timm", "torchvision", "transformers")
 HERE = Path(__file__).resolve().parent
 # What decides the work of those who are compared.
-SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "commands", "contenders", "network_tables", "networks", "onnx_export", "rival_worker")),
+SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "commands", "contenders", "network_tables", "networks", "onnx_export", "rival_worker", "scaling")),
+           *sorted((HERE.parent / "support" / "slurm_one").iterdir()),
            HERE.parent / "support" / "models.py"]  # fmt: skip
 
 
@@ -43,7 +44,8 @@ def precisions() -> list[str]:
 
 def _digest(tally: Path) -> str:
     """Of the program and the bench: revisions do not tell trees apart that have changes."""
-    return hashlib.sha256(b"".join(path.read_bytes() for path in [tally, *SOURCES])).hexdigest()[:12]
+    program = [path for path in (tally, tally.parent / "libtally_torch.so") if path.exists()]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in [*program, *SOURCES])).hexdigest()[:12]
 
 
 def _version(package: str) -> str:

@@ -5,8 +5,8 @@
     python tests/bench/run.py --build build --data-dir DIR --output FOLDER
 
 Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: shares, forward, roofline,
-command, read, storage (7.5 GB in the cache folder), packed, metrics, memory, gather, texts, progress, detection, documents, questions,
-watch, known_networks, families, drawn_networks, imitated_avx2 (documents, questions and the last four need tests/bench/requirements.txt; `--networks`
+command, runtimes, read, storage (7.5 GB in the cache folder), packed, metrics, memory, gather, texts, progress, detection, documents, questions,
+watch, known_networks, families, drawn_networks, imitated_avx2, scaling (runtimes, documents, questions and those of networks need tests/bench/requirements.txt; `--networks`
 takes only some of theirs). Tables of networks take hours: what is measured is kept in FOLDER/measured.jsonl, and a second run of the same program on the same machine goes on from there. Ratios are
 medians over rounds in which both sides ran next to each other.
 """
@@ -28,12 +28,13 @@ from commands import CommandError  # noqa: E402
 from document import write_into  # noqa: E402
 from measured import Measured  # noqa: E402
 from network_tables import NETWORK_BENCHMARKS  # noqa: E402
+from scaling import scaling  # noqa: E402
 from tables import BENCHMARKS as OF_CLASSES  # noqa: E402
 from table import Table  # noqa: E402
 from tables import Setup  # noqa: E402
 from task_tables import TASK_BENCHMARKS  # noqa: E402
 
-BENCHMARKS = OF_CLASSES | TASK_BENCHMARKS | NETWORK_BENCHMARKS
+BENCHMARKS = OF_CLASSES | TASK_BENCHMARKS | NETWORK_BENCHMARKS | {"scaling": scaling}
 
 
 def main() -> None:
@@ -42,7 +43,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, help="real data sets and weights")
     parser.add_argument("--cache", type=Path, help="where prepared files are kept; else a temporary folder")
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--document", type=Path, help="docs/benchmarks.md: tables that it has, between marks of their names, are replaced")
+    parser.add_argument("--document", type=Path, help="docs/benchmarks.md or docs/scaling.md: tables that it has, between marks of their names, are replaced")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join(BENCHMARKS))
     parser.add_argument("--networks", help="of the tables of networks, only these")
@@ -67,10 +68,13 @@ def main() -> None:
         facts = machine.facts(options.build / "tally")
         measured = Measured(options.output / "measured.jsonl", dict(facts))
         setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted, options.packages, measured)
-        try:
-            tables = [table for name in names for table in _tables_of(BENCHMARKS[name](setup))]
-        except CommandError as error:
-            sys.exit(str(error))
+        tables, failed = [], False
+        for name in names:
+            try:
+                tables += _tables_of(BENCHMARKS[name](setup))
+            except CommandError as error:  # the tables before it are worth hours
+                failed = True
+                print(f"{name}: {error}", file=sys.stderr, flush=True)
     facts["date"] = ", ".join(sorted(measured.days))
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
     (options.output / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")
@@ -79,6 +83,7 @@ def main() -> None:
     if options.document:
         write_into(options.document, tables, f"`{_words(options)}`; {'; '.join(map(': '.join, facts.items()))}.")
     print((options.output / "benchmarks.md").read_text())
+    sys.exit(1 if failed else 0)
 
 
 def _tables_of(found: Table | list[Table]) -> list[Table]:
