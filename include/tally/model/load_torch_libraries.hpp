@@ -9,7 +9,8 @@
 
 namespace tally::model {
 
-// With all code that needs LibTorch; a program that is linked to LibTorch itself does not load it.
+// This library holds all code that needs LibTorch. A program that is linked to LibTorch itself does
+// not load it.
 inline constexpr const char* kTorchLibrary = "libtally_torch.so";
 
 // As CUDA and cuDNN write versions: 13000 is CUDA 13.0, 91900 is cuDNN 9.19.0.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's stubs of the functions in torch_functions.hpp. They are compiled with hidden
-// visibility, so that within the library the same names mean the functions themselves.
+// The functions of torch_functions.hpp as the program has them: each calls its namesake in the
+// library. They are compiled with hidden visibility, so that within the library the same names mean
+// the functions there.
 #include <dlfcn.h>
 
 #include <tally/base/build_info.hpp>
