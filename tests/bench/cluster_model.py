@@ -15,8 +15,7 @@ from scipy.optimize import nnls
 
 SAMPLES, BATCH, IMAGE_BYTES = 50_000, 32, 224 * 224 * 3  # ImageNet's validation set, a ResNet-18
 MODEL_BYTES = 47e6
-LOAD_S = 0.2  # until the model can run, its file in the page cache; assumed
-PACK_S = 0.1  # weights, and the kernels of three samples; assumed
+BUILD_S = 0.3  # beyond a linear layer: the network, its packed weights, the kernels of three samples; assumed
 STATE_BYTES = 8e6  # with a confusion matrix of 1,000 classes
 ROW_BYTES = 36  # of predictions.h5
 # Assumed of the cluster: a network (large messages in pieces, so that a byte passes a node twice), and storage that gives
@@ -72,15 +71,17 @@ def on_cluster(ranks: int, ranks_of_node: int, phases: dict[str, Phase], cores: 
     def through(size: float) -> float:
         return 2 * size / NETWORK_BYTES_PER_S if ranks > 1 else 0.0
 
-    def network_s(*names: str) -> float:
-        return sum(phases[name].latencies(nodes) for name in names) * LATENCY_S if nodes > 1 else 0.0
+    def network_s(name: str) -> float:
+        return phases[name].latencies(nodes) * LATENCY_S if nodes > 1 else 0.0
+
+    def measured_s(name: str) -> float:
+        constant, of_rank, of_pair, *_ = phases[name].weights
+        return constant + (of_rank + of_pair * min(ranks, ranks_of_node)) * cores + network_s(name)
 
     largest_share = math.ceil(math.ceil(SAMPLES / BATCH) / ranks) * BATCH
     read_s, compute_s = largest_share * IMAGE_BYTES / FILE_BYTES_PER_S, largest_share / rate
-    constant, of_rank, of_pair, *_ = phases["start"].weights
-    start_s = constant + (of_rank + of_pair * min(ranks, ranks_of_node)) * cores + network_s("start")
-    warm_up_s = 3 / rate + PACK_S
-    model_s = MODEL_BYTES / FILE_BYTES_PER_S + through(MODEL_BYTES) + LOAD_S + warm_up_s + network_s("model")
+    start_s = measured_s("start")
+    model_s = measured_s("model") + MODEL_BYTES / FILE_BYTES_PER_S + through(MODEL_BYTES) + BUILD_S + 3 / rate
     reduce_s = through(STATE_BYTES) + network_s("reduce")
     gather_s = SAMPLES * ROW_BYTES / NETWORK_BYTES_PER_S + ranks * LATENCY_S + network_s("gather")
     in_all_s = start_s + model_s + max(read_s, compute_s) + reduce_s + gather_s
