@@ -17,7 +17,7 @@ from commands import find_allocator
 RIVALS = ("onnxruntime", "openvino", "timm", "torchvision", "transformers")
 HERE = Path(__file__).resolve().parent
 # What decides the work of those who are compared.
-SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "commands", "contenders", "network_tables", "networks", "onnx_export", "rival_worker", "scaling")),
+SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "commands", "contenders", "network_tables", "networks", "onnx_engines", "onnx_export", "rival_worker", "scaling")),
            *sorted((HERE.parent / "support" / "slurm_one").iterdir()),
            HERE.parent / "support" / "models.py"]  # fmt: skip
 

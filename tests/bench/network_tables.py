@@ -15,7 +15,7 @@ from dataclasses import replace
 import networks
 from commands import Case, CommandError, Layout
 from contenders import PYTORCH, RIVALS, Figures, Started, Work, tally
-from rounds import in_turn, median
+from rounds import in_turn, median, text_of_range
 from table import Table
 from tables import Setup
 
@@ -184,9 +184,7 @@ def _ratios(found: dict[str, list[Figures]], among: Iterable[str]) -> list[float
 
 
 def _spread(ratios: list[float]) -> str:
-    if not ratios:
-        return "-"
-    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+    return text_of_range(ratios) if ratios else "-"
 
 
 NETWORK_BENCHMARKS: dict[str, Callable[[Setup], list[Table]]] = {

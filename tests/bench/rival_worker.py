@@ -19,6 +19,7 @@ from pathlib import Path
 import h5py
 import networks
 import numpy as np
+import onnx_engines
 
 Infer = Callable[[np.ndarray], np.ndarray]  # a batch as it is stored to the best classes
 
@@ -71,26 +72,20 @@ def torch_infer(given: argparse.Namespace, stored: h5py.Dataset) -> Infer:
     return infer
 
 
-def onnxruntime_infer(given: argparse.Namespace, _: h5py.Dataset) -> Infer:
-    import onnxruntime
-
-    how = onnxruntime.SessionOptions()
-    how.intra_op_num_threads, how.inter_op_num_threads = given.threads, 1
-    session = onnxruntime.InferenceSession(given.onnx, how, providers=["CPUExecutionProvider"])
-    (name,) = (one.name for one in session.get_inputs())
-    return lambda batch: session.run(None, {name: batch})[0].argmax(1)
+def onnxruntime_infer(given: argparse.Namespace, stored: h5py.Dataset) -> Infer:
+    run, name = onnx_engines.onnxruntime_run(given.onnx, given.threads), Path(stored.name).name
+    return lambda batch: run({name: batch})[0].argmax(1)
 
 
 def openvino_infer(given: argparse.Namespace, stored: h5py.Dataset) -> Infer:
-    """For batches of one size; unpinned, because two processes would be pinned to the same core."""
+    """For batches of one size."""
     import openvino
 
     core = openvino.Core()
     model = core.read_model(given.onnx)
     model.reshape([given.batch_size, *stored.shape[1:]])
-    how = {"INFERENCE_NUM_THREADS": given.threads, "ENABLE_CPU_PINNING": False, "PERFORMANCE_HINT": "LATENCY",
-           "INFERENCE_PRECISION_HINT": "bf16" if given.precision == "bf16" else "f32"}  # fmt: skip
-    compiled = core.compile_model(model, "CPU", how)
+    precision = "bf16" if given.precision == "bf16" else "f32"
+    compiled = core.compile_model(model, "CPU", onnx_engines.openvino_settings(given.threads, precision))
     output = compiled.output(0)
     request = compiled.create_infer_request()
     return lambda batch: request.infer({0: batch})[output].argmax(1)

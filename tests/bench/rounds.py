@@ -43,7 +43,10 @@ def spread_of_ratio(ours: list[Figures], others: list[Figures], key: str) -> str
 
 def range_of_ratio(ours: list[Figures], others: list[Figures], key: str) -> str:
     """The median over the rounds of ours / other's, the least and the most."""
-    ratios = _ratios(ours, others, key)
+    return text_of_range(_ratios(ours, others, key))
+
+
+def text_of_range(ratios: list[float]) -> str:
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
 
 

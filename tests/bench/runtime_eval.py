@@ -15,19 +15,15 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import onnx_engines
 
 TOP = 5
 Infer = Callable[[np.ndarray], np.ndarray]  # a batch as it is stored to its logits
 
 
 def onnxruntime_infer(given: argparse.Namespace, _: h5py.Dataset) -> Infer:
-    import onnxruntime
-
-    how = onnxruntime.SessionOptions()
-    how.intra_op_num_threads, how.inter_op_num_threads = given.threads, 1
-    session = onnxruntime.InferenceSession(given.onnx, how, providers=["CPUExecutionProvider"])
-    (name,) = (one.name for one in session.get_inputs())
-    return lambda batch: session.run(None, {name: batch})[0]
+    run = onnx_engines.onnxruntime_run(given.onnx, given.threads)
+    return lambda batch: run({given.input: batch})[0]
 
 
 def openvino_infer(given: argparse.Namespace, stored: h5py.Dataset) -> Infer:
@@ -36,8 +32,7 @@ def openvino_infer(given: argparse.Namespace, stored: h5py.Dataset) -> Infer:
 
     model = openvino.Core().read_model(given.onnx)
     model.reshape([given.batch_size, *stored.shape[1:]])
-    how = {"INFERENCE_NUM_THREADS": given.threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
-    compiled = openvino.Core().compile_model(model, "CPU", how)
+    compiled = openvino.Core().compile_model(model, "CPU", onnx_engines.openvino_settings(given.threads))
     output, request = compiled.output(0), compiled.create_infer_request()
 
     def infer(batch: np.ndarray) -> np.ndarray:
@@ -58,7 +53,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     with h5py.File(given.data) as file:
-        (stored,), labels = file["/inputs"].values(), file["/targets/label"][:]
+        ((given.input, stored),), labels = file["/inputs"].items(), file["/targets/label"][:]
         infer = {"onnxruntime": onnxruntime_infer, "openvino": openvino_infer}[given.engine](given, stored)
         begin = time.perf_counter()
         found, best, in_top, losses = [], [], 0, []

@@ -4,7 +4,7 @@
     text_rivals.py ENGINE MODEL ONNX DATA BATCH SAMPLES THREADS
 
 ENGINE is eager (transformers with scaled_dot_product_attention), kept (the same, scores of the last places only: a
-language model), compile (the one of these that is faster, by torch.compile with freezing and dynamic shapes), onnxruntime or
+language model), compile (eager by torch.compile, with dynamic shapes), onnxruntime or
 openvino (of ONNX). MODEL is a folder of transformers. Prints a line of JSON: texts per
 second after one warm batch of each length, and the mean loss of a language model or the sum of the best places of others.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import onnx_engines
 import torch
 from torch.nn.functional import cross_entropy
 
@@ -33,14 +34,11 @@ def torch_infer(engine: str, folder: Path, threads: int) -> Infer:
     model = getattr(transformers, kind).from_pretrained(folder, attn_implementation="sdpa").eval()
     is_causal = kind.endswith("LMHeadModel")
     if engine == "compile":
-        from torch._inductor import config
-
-        config.freezing = True
         model = torch.compile(model, dynamic=True)
 
     def infer(batch: Batch, counted: int) -> Scores:
         tensors = {name: torch.from_numpy(values) for name, values in batch.items()}
-        if is_causal and engine != "eager":
+        if engine == "kept":
             tensors["logits_to_keep"] = counted
         with torch.inference_mode():
             found = model(**tensors)
@@ -50,20 +48,14 @@ def torch_infer(engine: str, folder: Path, threads: int) -> Infer:
 
 
 def onnxruntime_infer(onnx: Path, threads: int) -> Infer:
-    import onnxruntime
-
-    how = onnxruntime.SessionOptions()
-    how.intra_op_num_threads, how.inter_op_num_threads = threads, 1
-    session = onnxruntime.InferenceSession(onnx, how, providers=["CPUExecutionProvider"])
-    return lambda batch, _: [torch.from_numpy(scores) for scores in session.run(None, batch)]
+    run = onnx_engines.onnxruntime_run(onnx, threads)
+    return lambda batch, _: [torch.from_numpy(scores) for scores in run(batch)]
 
 
 def openvino_infer(onnx: Path, threads: int) -> Infer:
     import openvino
 
-    how = {"INFERENCE_NUM_THREADS": threads, "ENABLE_CPU_PINNING": False, "PERFORMANCE_HINT": "LATENCY",
-           "INFERENCE_PRECISION_HINT": "f32"}  # fmt: skip
-    request = openvino.Core().compile_model(onnx, "CPU", how).create_infer_request()
+    request = openvino.Core().compile_model(onnx, "CPU", onnx_engines.openvino_settings(threads)).create_infer_request()
 
     def infer(batch: Batch, _: int) -> Scores:
         request.infer(batch)
