@@ -17,10 +17,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / path) for path in ("data_tools", "tests/support", "tests/end_to_end/support")]
 
-import odd_models  # noqa: E402
 import small  # noqa: E402
 from cluster import CANNOT_RUN_HERE, Cluster  # noqa: E402
 from launch import Program, environment  # noqa: E402
+from slow_jobs import save_slow_model  # noqa: E402
 
 SKIPPED = 77
 
@@ -59,13 +59,17 @@ def new_cluster(tally: Program) -> Iterator[Cluster]:
         yield one
 
 
+def start_or_skip(one: Cluster, **variables: object) -> None:
+    started = one.tool("start", **variables)
+    if started.returncode == CANNOT_RUN_HERE:
+        pytest.exit(f"skipped: {started.stderr.strip().splitlines()[-1]}", returncode=SKIPPED)
+    assert started.returncode == 0, started.stderr
+
+
 @pytest.fixture(scope="session")
 def cluster(tally: Program) -> Iterator[Cluster]:
     with cluster_of(tally) as one:
-        started = one.tool("start")
-        if started.returncode == CANNOT_RUN_HERE:
-            pytest.exit(f"skipped: {started.stderr.strip().splitlines()[-1]}", returncode=SKIPPED)
-        assert started.returncode == 0, started.stderr
+        start_or_skip(one)
         yield one
 
 
@@ -118,9 +122,7 @@ def tiny(tally: Program, tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 @pytest.fixture(scope="session")
 def slow_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For the synthetic set; a batch takes about half a second."""
-    model = odd_models.Slow(rounds=15_000)
-    return small.save_model(model, tmp_path_factory.mktemp("slow") / "slow.pt", json.dumps(small.card()))
+    return save_slow_model(0.8, tmp_path_factory.mktemp("slow") / "slow.pt")
 
 
 @pytest.fixture

@@ -5,9 +5,17 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import odd_models
+import small
 from cluster import JOBS, Cluster, wait_until
 
 CPU = JOBS / "evaluate-cpu.sbatch"
+
+
+def save_slow_model(seconds: float, path: Path) -> Path:
+    """For the synthetic set. PyTorch takes that long for a batch of 8 on one core, Tally some two thirds of it."""
+    model = odd_models.Slow(rounds=odd_models.rounds_that_take(seconds))
+    return small.save_model(model, path, json.dumps(small.card()))
 
 
 def evaluate(cluster: Cluster, model: Path, data: Path, folder: Path, *options: str, launcher: str = "",

@@ -10,7 +10,7 @@ import pytest
 from cluster import Cluster
 from conftest import Case
 from launch import Program
-from slow_jobs import evaluate, process_of, wait_for_loop
+from slow_jobs import evaluate, process_of, save_slow_model, wait_for_loop
 
 LIMIT_S = 2
 ENDS_WITHIN_S = 45  # with what Slurm takes to start and to end a step of ranks that are stopped
@@ -43,8 +43,9 @@ def test_what_stands_still_ends_the_job(ranks: tuple[int, ...], launcher: str, s
     assert error["host"] == f"node{1 + ranks[0] // 2}"  # two ranks on each
 
 
-def test_a_long_step_of_one_node_is_no_stall(cluster: Cluster, tiny: Case, slow_model: Path, tmp_path: Path) -> None:
+def test_a_long_step_of_one_node_is_no_stall(cluster: Cluster, tiny: Case, tmp_path: Path) -> None:
     """The limit is shorter than a step, of which the first one is known from the warm-up."""
-    number = evaluate(cluster, slow_model, tiny.data, tmp_path, words=["--stall-limit", 1])
+    model = save_slow_model(1.6, tmp_path / "slow.pt")
+    number = evaluate(cluster, model, tiny.data, tmp_path, words=["--stall-limit", 1])
     (job,) = cluster.wait(number, limit_s=120)
     job.must_complete()

@@ -3,6 +3,7 @@
 
 import json
 import os
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,6 +46,23 @@ class Slow(nn.Module):
         for _ in range(self.rounds):
             logits = self.net(image + 0.0 * logits.mean())  # depends on the last round: none is left out
         return logits
+
+
+def rounds_that_take(seconds: float) -> int:
+    """How many rounds of Slow take so long on one thread of this machine, for 8 samples of the synthetic set. Machines
+    differ by a factor of six."""
+    model = torch.jit.script(Slow(rounds=200).eval())
+    images = torch.zeros(8, 3, small.HEIGHT, small.WIDTH)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        times = []
+        for _ in range(5):
+            begin = time.perf_counter()
+            model(images)
+            times.append(time.perf_counter() - begin)
+    torch.set_num_threads(threads)
+    return max(1, int(200 * seconds / min(times)))
 
 
 class SlowOnBright(nn.Module):
