@@ -12,6 +12,7 @@
 #include <tally/base/fatal_signals.hpp>
 #include <tally/base/format.hpp>
 
+#include "coarse_sleep.hpp"
 #include "mpi_handles.hpp"
 #include "node_memory.hpp"
 #include "prepare_environment.hpp"
@@ -101,6 +102,7 @@ Runtime::Runtime(int* argc, char*** argv) : exceptions_at_start_(std::uncaught_e
     owner_ = Owner::host_program;
   } else {
     const EnvironmentOfMpiInit environment;
+    const CoarseSleep waits_in_init;
     int provided = 0;
     check_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread", 0);
     require_funneled(provided);
@@ -121,6 +123,7 @@ Runtime::~Runtime() {
   const ActivityScope ending(Activity::other);
   world_.reset();
   const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
+  const CoarseSleep waits_in_finalize;
   if (owner_ == Owner::tally && !unwinding) MPI_Finalize();
 }
 

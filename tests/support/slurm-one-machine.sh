@@ -29,6 +29,7 @@
 #   SLURM_ONE_NET    first three octets of the subnet  [10.77.0]
 #   SLURM_ONE_DELAY_MS  milliseconds from node to node [0]   (a packet's way, in netns mode; needs /dev/net/tun)
 #   SLURM_ONE_LOSS   part of the packets that is lost  [0]   (0.01: one in a hundred)
+#   SLURM_ONE_SILENCE_S seconds without a sign after which a node counts as down [30]   (a full machine needs more)
 #   SLURM_ONE_USER   user that exec and on run as      [the caller; another one only from root]
 #
 # Exit codes: 2 wrong usage, 5 this machine cannot run such a cluster, 9 a daemon failed.
@@ -47,6 +48,7 @@ gpus=${SLURM_ONE_GPUS:-2}
 subnet=${SLURM_ONE_NET:-10.77.0}
 delay_ms=${SLURM_ONE_DELAY_MS:-0}
 loss=${SLURM_ONE_LOSS:-0}
+silence_s=${SLURM_ONE_SILENCE_S:-30}
 me=$(id -un)
 run_as=${SLURM_ONE_USER:-$me}
 # shellcheck source=/dev/null
@@ -189,8 +191,6 @@ run_on() {
   # mpirun must not bind, for every "node" would bind its ranks to the same few real cores.
   export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
   export OMPI_MCA_hwloc_base_binding_policy=${OMPI_MCA_hwloc_base_binding_policy:-none}
-  # A direct connection of Slurm's PMIx between two nodes is not tried again after a lost packet.
-  if [[ $loss != 0 ]]; then export SLURM_PMIX_DIRECT_CONN=${SLURM_PMIX_DIRECT_CONN:-false}; fi
   # In plain mode every node has the same host name: shared-memory segments would collide.
   if [[ $mode == plain ]]; then export OMPI_MCA_btl=tcp,self; fi
   if [[ $run_as == root ]]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi

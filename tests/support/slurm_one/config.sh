@@ -90,7 +90,8 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=2
 ReturnToService=2
 KillWait=10
 KillOnBadExit=1
-SlurmdTimeout=30
+SlurmdTimeout=$silence_s
+MessageTimeout=$((silence_s / 3))
 InactiveLimit=0
 MinJobAge=3600
 $(node_lines)
