@@ -21,7 +21,7 @@
 # the end-to-end tests fail.
 # Every step has a time limit, and runs whatever became of those before. Figures are added to
 # RESULTS/figures.jsonl as they are found; `figures.py --document` writes them into
-# docs/benchmarks.md. Exit codes: 0 nothing failed, 1 a step did, 2 wrong usage, 5 there is no GPU or
+# docs/benchmarks-gpu.md. Exit codes: 0 nothing failed, 1 a step did, 2 wrong usage, 5 there is no GPU or
 # no program.
 set -uo pipefail
 
