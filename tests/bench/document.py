@@ -17,15 +17,14 @@ def has_place(document: str, name: str) -> bool:
     return begin in document and end in document.split(begin, 1)[1]
 
 
-def write_into(document: Path, tables: list[Table], head: str) -> None:
-    """Puts each table that has a place in the document, under `head`, between its marks."""
-    text = document.read_text()
+def write_into(documents: list[Path], tables: list[Table], head: str) -> None:
+    """Puts each table, under `head`, between its marks in the document that has them."""
     for table in tables:
-        if not has_place(text, table.name):
-            print(f"{document} has no marks for the table {table.name}", file=sys.stderr)
-            continue
-        begin, end = marks(table.name)
-        before, rest = text.split(begin, 1)
-        after = rest.split(end, 1)[1]
-        text = f"{before}{begin}{head}\n\n{table.grid()}{end}{after}"
-    document.write_text(text)
+        found = [document for document in documents if has_place(document.read_text(), table.name)]
+        if documents and not found:
+            print(f"no document has marks for the table {table.name}", file=sys.stderr)
+        for document in found:
+            begin, end = marks(table.name)
+            before, rest = document.read_text().split(begin, 1)
+            after = rest.split(end, 1)[1]
+            document.write_text(f"{before}{begin}{head}\n\n{table.grid()}{end}{after}")

@@ -17,9 +17,9 @@ from commands import find_allocator
 RIVALS = ("onnxruntime", "openvino", "timm", "torchvision", "transformers")
 HERE = Path(__file__).resolve().parent
 # What decides the work of those who are compared.
-SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "commands", "contenders", "network_tables", "networks", "onnx_engines", "onnx_export", "rival_worker", "scaling")),
+SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "commands", "contenders", "network_tables", "networks", "onnx_engines", "onnx_export", "rival_worker", "scaling", "one_machine_cluster")),
            *sorted((HERE.parent / "support" / "slurm_one").iterdir()),
-           HERE.parent / "support" / "models.py"]  # fmt: skip
+           HERE.parent / "support" / "slurm-one-machine.sh", HERE.parent / "support" / "models.py"]  # fmt: skip
 
 
 def facts(tally: Path) -> dict[str, str]:
@@ -44,7 +44,7 @@ def precisions() -> list[str]:
 
 def _digest(tally: Path) -> str:
     """Of the program and the bench: revisions do not tell trees apart that have changes."""
-    program = [path for path in (tally, tally.parent / "libtally_torch.so") if path.exists()]
+    program = [path for path in (tally, *(tally.parent / name for name in ("libtally_torch.so", "tests/bench/empty_job"))) if path.exists()]
     return hashlib.sha256(b"".join(path.read_bytes() for path in [*program, *SOURCES])).hexdigest()[:12]
 
 

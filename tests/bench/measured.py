@@ -18,7 +18,7 @@ class Measured:
     def __init__(self, file: Path | None = None, facts: dict[str, str] | None = None) -> None:
         self._file, self._facts = file, facts or {}
         self._known: dict[tuple[str, ...], tuple[Rounds, str]] = {}
-        self.days = {self._today}  # of the rows that were asked for
+        self.begin_table()
         if file is not None and file.exists():
             for text in file.read_text().splitlines():
                 with contextlib.suppress(json.JSONDecodeError):  # a run ended while it wrote this line
@@ -26,13 +26,21 @@ class Measured:
                     if self._fits(line["machine"]):
                         self._known[tuple(line["what"])] = (line["rounds"], line["machine"]["date"])
 
+    def begin_table(self) -> None:
+        self._days: set[str] = set()
+
     def get_or_run(self, what: Sequence[str], measure: Callable[[], Rounds]) -> Rounds:
         if tuple(what) not in self._known:
             self._known[tuple(what)] = (measure(), self._today)
             self._keep(what)
         rounds, day = self._known[tuple(what)]
-        self.days.add(day)
+        self._days.add(day)
         return rounds
+
+    @property
+    def days(self) -> set[str]:
+        """Of the rows that were asked for since the table began; today where none was."""
+        return self._days or {self._today}
 
     @property
     def _today(self) -> str:

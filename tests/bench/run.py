@@ -2,7 +2,8 @@
 """Runs the benchmarks, each in turn with what it is compared with, and writes benchmarks.json and benchmarks.md.
 
     cmake --build build --target tally_bench
-    python tests/bench/run.py --build build --data-dir DIR --output FOLDER
+    python tests/bench/run.py --build build --data-dir DIR --output FOLDER \
+        --document docs/benchmarks.md docs/benchmarks-networks.md docs/scaling.md
 
 Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: shares, forward, roofline,
 command, runtimes, read, storage (7.5 GB in the cache folder), packed, metrics, memory, gather, texts, progress, detection, documents, questions,
@@ -43,7 +44,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, help="real data sets and weights")
     parser.add_argument("--cache", type=Path, help="where prepared files are kept; else a temporary folder")
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--document", type=Path, help="docs/benchmarks.md or docs/scaling.md: tables that it has, between marks of their names, are replaced")
+    parser.add_argument("--document", type=Path, nargs="+", default=[], help="docs/benchmarks.md …: a table that one has, between marks of its name, is replaced as soon as it is measured")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join(BENCHMARKS))
     parser.add_argument("--networks", help="of the tables of networks, only these")
@@ -57,8 +58,11 @@ def main() -> None:
     if not (options.build / "tests" / "bench" / "step_share").exists():
         parser.error(f"'{options.build}' has no benchmarks: build the target tally_bench")
     if options.document:
-        if options.networks:
-            parser.error("--networks measures a part of a table, and --document would replace all of it")
+        if options.networks or (options.data_dir is None and options.only != "scaling"):
+            parser.error("with --networks, and without --data-dir, rows are left out, and --document would replace whole tables")
+        for document in options.document:
+            if not document.is_file():
+                parser.error(f"there is no '{document}'")
     options.output.mkdir(parents=True, exist_ok=True)
     amx.leave_out_broken_amx()
     with tempfile.TemporaryDirectory() as folder:
@@ -68,33 +72,42 @@ def main() -> None:
         facts = machine.facts(options.build / "tally")
         measured = Measured(options.output / "measured.jsonl", dict(facts))
         setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted, options.packages, measured)
-        tables, failed = [], False
+        tables, days, failed = [], {facts["date"]}, False
         for name in names:
             try:
-                tables += _tables_of(BENCHMARKS[name](setup))
+                measured.begin_table()
+                found = _tables_of(BENCHMARKS[name](setup))
+                tables += found
+                days |= measured.days
+                here = facts | {"date": ", ".join(sorted(measured.days))}
+                write_into(options.document, found, f"`{_words(options, name)}`; {'; '.join(map(': '.join, here.items()))}.")
+                _write(options.output, facts | {"date": ", ".join(sorted(days))}, tables)  # a later one may be cut off
             except CommandError as error:  # the tables before it are worth hours
                 failed = True
                 print(f"{name}: {error}", file=sys.stderr, flush=True)
-    facts["date"] = ", ".join(sorted(measured.days))
-    document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
-    (options.output / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")
-    head = "".join(f"- {name}: {text}\n" for name, text in facts.items())
-    (options.output / "benchmarks.md").write_text(head + "\n" + "\n".join(table.markdown() for table in tables))
-    if options.document:
-        write_into(options.document, tables, f"`{_words(options)}`; {'; '.join(map(': '.join, facts.items()))}.")
-    print((options.output / "benchmarks.md").read_text())
+    if tables:
+        print((options.output / "benchmarks.md").read_text())
     sys.exit(1 if failed else 0)
+
+
+def _write(folder: Path, facts: dict[str, str], tables: list[Table]) -> None:
+    document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
+    (folder / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")
+    head = "".join(f"- {name}: {text}\n" for name, text in facts.items())
+    (folder / "benchmarks.md").write_text(head + "\n" + "\n".join(table.markdown() for table in tables))
 
 
 def _tables_of(found: Table | list[Table]) -> list[Table]:
     return found if isinstance(found, list) else [found]
 
 
-def _words(options: argparse.Namespace) -> str:
+def _words(options: argparse.Namespace, benchmark: str) -> str:
     """Those that decide what is measured."""
-    words = ["--only", options.only, "--rounds", str(options.rounds)]
-    for name in ("networks", "precisions"):
-        words += [f"--{name}", getattr(options, name)] if getattr(options, name) else []
-    return " ".join(words + ["--packages"] * options.packages)
+    words = ["--only", benchmark, "--rounds", str(options.rounds)]
+    if benchmark in NETWORK_BENCHMARKS:
+        words += ["--precisions", options.precisions] if options.precisions else []
+        words += ["--packages"] * options.packages
+    return " ".join(words)
+
 
 main()

@@ -39,7 +39,7 @@ class Setup:
 def command(setup: Setup) -> Table:
     """From the launch to the result."""
     table = Table("command", "Whole command on 2 ranks: seconds from launch to exit",
-                  ["network", "rival", "Tally", "rival's", "rival / Tally", "rival / Tally, loop",
+                  ["network", "rival", "Tally", "rival's", "rival / Tally (least and most)", "rival / Tally, loop",
                    "correct, Tally and rival"])  # fmt: skip
     for case in setup.cases.for_commands():
         found = compare(setup, case, Layout(2, 1), [COMMON, EAGER, SCRIPTED[case.network]])
@@ -47,7 +47,7 @@ def command(setup: Setup) -> Table:
         for name, figures in found.items():
             correct = f"{median(ours, 'correct'):.0f}, {median(figures, 'correct'):.0f}"
             table.rows.append([case.network, name, median(ours, "wall_s"), median(figures, "wall_s"),
-                               median_ratio(figures, ours, "wall_s"), median_ratio(figures, ours, "loop_s"),
+                               range_of_ratio(figures, ours, "wall_s"), median_ratio(figures, ours, "loop_s"),
                                correct])  # fmt: skip
     return table
 
@@ -134,7 +134,7 @@ def read(setup: Setup) -> Table:
 def storage(setup: Setup) -> Table:
     """A file of ImageNet's size, which a run reads once."""
     table = Table("storage", "Reading 50,000 images of 224 x 224 with checksums (7.5 GB), batches of 64: GB/s of all processes",
-                  ["page cache", "processes", "Tally", "pread and CRC-32C", "Tally / pread and CRC-32C"])  # fmt: skip
+                  ["page cache", "processes", "Tally", "pread and CRC-32C", "Tally / pread and CRC-32C (least and most)"])  # fmt: skip
     data = setup.cases.random_images(50_000)
     for cached in (True, False):
         for processes in (1, 2):
@@ -142,7 +142,7 @@ def storage(setup: Setup) -> Table:
                     for way in ("tally", "checked")}  # fmt: skip
             found = in_turn(ways, setup.rounds)
             table.rows.append(["warm" if cached else "cold", processes, *(median(one, "gb_per_s") for one in found.values()),
-                               spread_of_ratio(found["tally"], found["checked"], "gb_per_s")])  # fmt: skip
+                               range_of_ratio(found["tally"], found["checked"], "gb_per_s")])  # fmt: skip
     return table
 
 
@@ -196,7 +196,7 @@ def gather(setup: Setup) -> Table:
 def texts(setup: Setup) -> Table:
     """Samples sorted by length, against all of them padded to the longest there may be."""
     table = Table("texts", f"SQuAD v1.1, the first {TEXTS} windows, batch 16, 2 ranks: windows per second in the loop",
-                  ["network", "padded to 384", "sorted in blocks of 8 batches", "sorted / padded"])  # fmt: skip
+                  ["network", "padded to 384", "sorted in blocks of 8 batches", "sorted / padded (least and most)"])  # fmt: skip
     for case in setup.cases.texts():
         ways = {
             blocks: functools.partial(
@@ -207,7 +207,7 @@ def texts(setup: Setup) -> Table:
         found = in_turn({str(blocks): way for blocks, way in ways.items()}, setup.rounds)
         padded, by_length = found["1"], found["8"]
         table.rows.append([case.network, median(padded, "per_s"), median(by_length, "per_s"),
-                           median_ratio(by_length, padded, "per_s")])  # fmt: skip
+                           range_of_ratio(by_length, padded, "per_s")])  # fmt: skip
     return table
 
 

@@ -36,6 +36,10 @@ def test_a_row_is_measured_once(tmp_path: Path) -> None:
     ask(later, ran, "two")
     assert ran == ["two"]
     assert later.days == {"2026-11-24", "2026-11-25"}
+    later.begin_table()
+    assert later.days == {"2026-11-25"}
+    ask(later, ran, "one")
+    assert later.days == {"2026-11-24"}
 
 
 def test_rows_of_other_machines_and_programs_are_measured_again(tmp_path: Path) -> None:
@@ -68,10 +72,13 @@ def test_tables_take_the_place_of_those_before(tmp_path: Path) -> None:
     assert has_place(document.read_text(), "a")
     assert not has_place(document.read_text(), "b")
     assert not has_place("<!-- end of a -->\n<!-- a -->\n", "a")
+    other = tmp_path / "other.md"
+    other.write_text("<!-- c -->\n<!-- end of c -->\n")
     table = Table("a", "A", ["x", "y"], [["one", 12345.6], ["two", 1.23456]])
     for _ in range(2):
-        write_into(document, [table, Table("without a place", "B", ["x"])], "head")
+        write_into([document, other], [table, Table("without a place", "B", ["x"]), Table("c", "C", ["z"])], "head")
     assert document.read_text() == (
         "before\n<!-- a -->\nhead\n\n| x | y |\n|---|---|\n| one | 12,346 |\n| two | 1.235 |\n"
         "<!-- end of a -->\nafter\n"
     )
+    assert other.read_text() == "<!-- c -->\nhead\n\n| z |\n|---|\n<!-- end of c -->\n"

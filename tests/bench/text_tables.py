@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from cases import ROOT
 from commands import Case, Layout, allocator, environment, timed, tool
-from rounds import in_turn, median, median_ratio
+from rounds import in_turn, median, range_of_ratio
 from table import Table
 from tables import Setup
 
@@ -62,7 +62,7 @@ def _bert() -> torch.nn.Module:
 def documents(setup: Setup) -> Table:
     """Perplexity of documents by windows that overlap."""
     table = Table("documents", f"GPT-2 of 6 layers, texts of 400 to 3600 bytes, windows of {LENGTH} tokens every {STRIDE}, 2 cores: windows per second",
-                  ["", "windows/s", "Tally 1 x 2 / it", "relative difference of the losses"])  # fmt: skip
+                  ["", "windows/s", "Tally 1 x 2 / it (least and most)", "relative difference of the losses"])  # fmt: skip
     source = (ROOT / "docs" / "metrics.md").read_text(encoding="ascii", errors="ignore")
     texts = [source[700 * i :][: 400 * (i % 9 + 1)] for i in range(9)]
     text_file, lines, data = (setup.folder / name for name in ("texts.json", "texts.jsonl", "texts.h5"))
@@ -91,7 +91,7 @@ def questions(setup: Setup) -> list[Table]:
     if setup.cases.squad is None:
         return []
     table = Table("questions", f"BERT-base over {WINDOWS} windows of SQuAD, batch 16, 2 cores: windows per second",
-                  ["", "windows/s", "Tally 1 x 2 / it"])  # fmt: skip
+                  ["", "windows/s", "Tally 1 x 2 / it (least and most)"])  # fmt: skip
     data = setup.cases.squad.data()
     model = Model(setup, "bert", _bert)
     works: dict[str, Work] = {
@@ -105,7 +105,7 @@ def questions(setup: Setup) -> list[Table]:
 
 def _speeds(found: dict[str, list[dict[str, float]]]) -> list[list[object]]:
     ours = found[f"Tally, {LAYOUTS[0]}"]
-    return [[name, median(figures, "per_s"), median_ratio(ours, figures, "per_s")] for name, figures in found.items()]
+    return [[name, median(figures, "per_s"), range_of_ratio(ours, figures, "per_s")] for name, figures in found.items()]
 
 
 TEXT_BENCHMARKS: dict[str, Callable[[Setup], Table | list[Table]]] = {one.__name__: one for one in (documents, questions)}
