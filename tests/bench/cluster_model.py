@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the phases of a run take: fitted to runs on one machine, and what that says of clusters with a core for each rank.
 
-On a machine that is full a phase takes a sum of costs: a constant; processor time of each rank, of each pair of ranks of a
-node (which map each other's memory) and of each node; and network latencies in sequence, of which there is a constant
-number, some for each doubling of the number of nodes, and some for each node.
+On a machine that is full a phase takes a sum of costs: a constant; processor time of each rank, of each pair of ranks (which
+crowd the machine's cores and caches), of each pair of ranks of a node (which map each other's memory) and of each node; and
+network latencies in sequence, of which there is a constant number, some for each doubling of the number of nodes, and some for
+each node. Lost packets cost by the number of nodes.
 """
 
 import math
@@ -34,12 +35,13 @@ class Layout:
     def costs(self) -> list[float]:
         doublings = math.log2(self.nodes)
         several = self.nodes > 1
-        return [1, self.ranks, self.ranks * self.ranks / self.nodes, self.nodes * several, self.delay_s * several,
-                self.delay_s * doublings, self.delay_s * (self.nodes - 1), self.loss * doublings]  # fmt: skip
+        pairs = self.ranks * self.ranks
+        return [1, self.ranks, pairs, pairs / self.nodes, self.nodes * several, self.delay_s * several,
+                self.delay_s * doublings, self.delay_s * (self.nodes - 1), self.loss * (self.nodes - 1)]  # fmt: skip
 
 
-COSTS = ("constant, s", "each rank, s", "each pair of ranks of a node, s", "each node, s", "latencies", "latencies, by log2(nodes)",
-         "latencies, by nodes - 1", "lost share by log2(nodes), s")  # fmt: skip
+COSTS = ("constant, s", "each rank, s", "each pair of ranks, s", "each pair of ranks of a node, s", "each node, s", "latencies",
+         "latencies, by log2(nodes)", "latencies, by nodes - 1", "lost share by nodes - 1, s")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Phase:
 
     def latencies(self, nodes: int) -> float:
         """How often in sequence a message goes from node to node."""
-        return self.weights[4] + self.weights[5] * math.log2(nodes) + self.weights[6] * (nodes - 1)
+        return self.weights[5] + self.weights[6] * math.log2(nodes) + self.weights[7] * (nodes - 1)
 
 
 def on_cluster(ranks: int, ranks_of_node: int, phases: dict[str, Phase], cores: int, rate: float) -> dict[str, float]:
@@ -75,7 +77,7 @@ def on_cluster(ranks: int, ranks_of_node: int, phases: dict[str, Phase], cores: 
         return phases[name].latencies(nodes) * LATENCY_S if nodes > 1 else 0.0
 
     def measured_s(name: str) -> float:
-        constant, of_rank, of_pair, *_ = phases[name].weights
+        constant, of_rank, _, of_pair, *_ = phases[name].weights  # each has a core: they do not crowd one another
         return constant + (of_rank + of_pair * min(ranks, ranks_of_node)) * cores + network_s(name)
 
     largest_share = math.ceil(math.ceil(SAMPLES / BATCH) / ranks) * BATCH

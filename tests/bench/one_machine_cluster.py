@@ -32,12 +32,18 @@ class OneMachineCluster:
             "SLURM_ONE_DIR": str(self.folder / "cluster"), "SLURM_ONE_NODES": str(network.nodes),
             "SLURM_ONE_CPUS": str(MOST_RANKS_OF_NODE), "SLURM_ONE_GPUS": "0",
             "SLURM_ONE_DELAY_MS": str(network.delay_ms), "SLURM_ONE_LOSS": str(network.loss),
+            "SLURM_PMIX_FENCE": "ring",  # as jobs/ have it: docs/clusters.md
+            "SLURM_ONE_SILENCE_S": "300",  # Slurm's own processes wait for a core, too
         }  # fmt: skip
-        self.nodes = network.nodes
+        self.network = network
 
     def launcher(self, ranks_of_node: int) -> list[object]:
         """What stands before a command of each rank; with `variables`."""
-        return [TOOL, "exec", "srun", "-N", self.nodes, f"--ntasks-per-node={ranks_of_node}", "--mpi=pmix"]
+        size = ["-N", self.network.nodes, f"--ntasks-per-node={ranks_of_node}"]
+        if self.network.loss == 0:
+            return [TOOL, "exec", "srun", *size, "--mpi=pmix"]
+        # Slurm's PMIx does not connect again where a packet is lost, and without connections of its own it has no ring.
+        return [TOOL, "exec", "salloc", "--quiet", *size, "mpirun", "--oversubscribe", "--bind-to", "none"]
 
     def __enter__(self) -> "OneMachineCluster":
         self.folder.mkdir(mode=0o711)

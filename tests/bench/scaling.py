@@ -94,9 +94,10 @@ def _networks() -> list[tuple[Network, tuple[int, ...]]]:
     """Each with the numbers of ranks of a node that are run there."""
     alone, (none, few, much) = (1,), DELAYS_MS
     small = [(Network(nodes, delay), alone) for nodes in (2, 3, 4, 6, 8) for delay in (none, much)]
-    small += [(Network(4), (2,)), (Network(4, 0, LOSS), alone), (Network(8, 0, LOSS), alone)]
-    large = [(Network(NODES, delay), RANKS_OF_NODE) for delay in DELAYS_MS]
-    return small + large + [(Network(NODES, few, LOSS), (1, 8))]
+    small += [(Network(2), (4,)), (Network(4), (2, 4)), (Network(8), (2,)), (Network(4, much), (2,))]
+    small += [(Network(4, 0, LOSS), alone), (Network(8, 0, LOSS), alone)]
+    large = [(Network(NODES), RANKS_OF_NODE), (Network(NODES, few), (1, 2, 4)), (Network(NODES, much), alone)]
+    return small + large + [(Network(NODES, 0, LOSS), alone), (Network(NODES, few, LOSS), (1, 2))]
 
 
 def _all_runs(setup: Setup) -> dict[Layout, Rounds]:
@@ -134,7 +135,7 @@ def scaling(setup: Setup) -> list[Table]:
 
 def _is_small(layout: Layout) -> bool:
     """The phases are fitted to these."""
-    return layout.ranks <= (32 if layout.nodes == 1 else 8)
+    return layout.ranks <= 32 if layout.nodes == 1 else layout.nodes <= 8
 
 
 def _measured(found: Found, phases: dict[str, Phase], name: str, wanted: Callable[[Layout], bool]) -> Table:
