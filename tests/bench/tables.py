@@ -5,7 +5,7 @@ import functools
 import itertools
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import programs
@@ -53,7 +53,8 @@ def command(setup: Setup) -> Table:
 
 
 def runtimes(setup: Setup) -> Table:
-    """From the launch to the result, beside users of runtimes of ONNX, whose programs do not load PyTorch."""
+    """From the launch to the result, beside users of runtimes of ONNX, whose programs do not load PyTorch. Tally evaluates
+    the TorchScript, and then the very file that they have."""
     table = Table("runtimes", "Whole command, two threads or two ranks: seconds from launch to exit",
                   ["network", "Tally", "rival", "Tally, s", "rival's, s", "rival / Tally (least and most)",
                    "correct, Tally and rival"])  # fmt: skip
@@ -62,7 +63,8 @@ def runtimes(setup: Setup) -> Table:
         if not (onnx := setup.cases.onnx(case)).exists():
             raise CommandError(f"{case.network} cannot be written as ONNX; are tests/bench/requirements.txt installed?")
         rivals = [RuntimeRival(name, engine, onnx, setup.folder) for name, engine in OTHERS.items()]
-        works = {str(layout): functools.partial(setup.tally.run, case, layout) for layout in (one, Layout(2, 1))}
+        works = {f"{form}, {layout}": functools.partial(setup.tally.run, replace(case, model=model), layout)
+                 for form, model in (("TorchScript", case.model), ("ONNX", onnx)) for layout in (one, Layout(2, 1))}  # fmt: skip
         found = in_turn(works | {rival.name: functools.partial(rival.run, case, one) for rival in rivals}, setup.rounds)
         for layout, rival in itertools.product(works, OTHERS):
             ours, figures = found[layout], found[rival]
