@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher and MPI take by themselves, with timer slack as Tally's ranks have it (src/comm/coarse_sleep.hpp): a job
-// that does nothing. Its caller times it.
+// What a launcher and MPI take by themselves, with timer slack as Tally's ranks have it
+// (src/comm/coarse_sleep.hpp): a job that does nothing. Its caller times it.
 #include <mpi.h>
 
 #include <sys/prctl.h>
