@@ -27,7 +27,7 @@ def test_digests(nodes: int, delay_ms: int, loss: float, ranks_of_node: int, new
     start_or_skip(new_cluster, SLURM_ONE_NODES=nodes, SLURM_ONE_DELAY_MS=delay_ms, SLURM_ONE_LOSS=loss)
     connected = new_cluster.tool("on", "node1", sys.executable, "-c", CONNECT)
     assert float(connected.stdout) >= 2 * delay_ms / 1e3, connected
-    # Not srun: Slurm's PMIx does not connect again where a packet is lost, and its barriers that need no connection let
+    # Not srun: Slurm's PMIx does not connect again where a packet is lost, and without direct connections its barriers let
     # ranks go early (docs/clusters.md).
     new_cluster.batch(
         f"--nodes={nodes}", f"--ntasks-per-node={ranks_of_node}", JOBS / "evaluate-cpu.sbatch", *digits.options,
